@@ -1,0 +1,400 @@
+// The program: flags are read here and nowhere else, every command is a function that knows no flags.
+
+#include <unistd.h>
+#include <csignal>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <iostream>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cli/exit_code.h"
+#include "sim/cli/run_command.h"
+#include "sim/cli/trace_command.h"
+#include "sim/config/resolved_config.h"
+#include "sim/record/replay_command.h"
+#include "sim/report/version.h"
+#include "sim/trace/closest_word.h"
+
+namespace pinfold::sim {
+namespace {
+
+/// A mistake on the command line; ends in exit code 2 and the name of the command whose help to read.
+struct UsageError {
+  std::string message;
+};
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
+  const std::vector<std::string_view> views(candidates.begin(), candidates.end());
+  const std::optional<std::string_view> close = closest_word(word, views);
+  return close ? " (did you mean " + std::string(*close) + "?)" : "";
+}
+
+/// One of a flag's words, as the enumerator that stands beside it.
+template <class Enum>
+struct Word {
+  std::string text;
+  Enum value;
+};
+
+template <class Enum>
+Enum one_of(const std::string& flag, const std::string& text,
+            const std::vector<Word<Enum>>& words) {
+  std::vector<std::string> known;
+  for (const Word<Enum>& word : words) {
+    if (word.text == text) return word.value;
+    known.push_back(word.text);
+  }
+  throw UsageError{flag + ": found " + in_quotes(text) + ", expected one of " + join(known) +
+                   did_you_mean(text, known)};
+}
+
+std::uint64_t count_of(const std::string& flag, const std::string& text,
+                       const std::string& expected) {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, value);
+  if (failure != std::errc() || stop != end || value == 0) {
+    throw UsageError{flag + ": found " + in_quotes(text) + ", expected " + expected};
+  }
+  return value;
+}
+
+/// A positional that must be there.
+std::string needed(const std::string& what, const std::string& text, const std::string& expected) {
+  if (text.empty()) throw UsageError{"found no " + what + ", expected " + expected};
+  return text;
+}
+
+/// CLI11 prints a description as it is: broken into lines that fit beside the column of flags.
+std::string wrapped(const std::string& description) {
+  constexpr std::size_t kWidth = 66;
+  std::string text;
+  std::size_t line = 0;
+  std::size_t at = 0;
+  while (at < description.size()) {
+    const std::size_t end = std::min(description.find(' ', at), description.size());
+    const std::size_t length = end - at;
+    if (line > 0 && line + 1 + length > kWidth) {
+      text += '\n';
+      line = 0;
+    } else if (line > 0) {
+      text += ' ';
+      ++line;
+    }
+    text += description.substr(at, length);
+    line += length;
+    at = end + 1;
+  }
+  return text;
+}
+
+// --- The commands: each declares its flags and returns what to do with them ------------------------
+
+/// A command's flags as they were given, and its action once they are complete.
+class Command {
+ public:
+  Command(CLI::App& parent, const std::string& name, const std::string& description)
+      : app_(parent.add_subcommand(name, description)) {
+    app_->allow_extras();  // to name an unknown flag ourselves
+  }
+  virtual ~Command() = default;
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+
+  CLI::App& app() { return *app_; }
+  bool chosen() const { return app_->parsed(); }
+  virtual ExitCode run() = 0;
+
+ protected:
+  CLI::Option* text(const std::string& flag, std::string& value, const std::string& type,
+                    const std::string& description) {
+    return app_->add_option(flag, value, wrapped(description))->type_name(type);
+  }
+  /// May be given several times, one value each.
+  void texts(const std::string& flag, std::vector<std::string>& values, const std::string& type,
+             const std::string& description) {
+    app_->add_option(flag, values, wrapped(description))->type_name(type)->allow_extra_args(false);
+  }
+  void flag(const std::string& name, bool& value, const std::string& description) {
+    app_->add_flag(name, value, wrapped(description))->disable_flag_override();
+  }
+
+ private:
+  CLI::App* app_;
+};
+
+constexpr const char* kTraceExpected = "the path of a request trace";
+
+class Run final : public Command {
+ public:
+  explicit Run(CLI::App& program) : Command(program, "run", "Replay a trace on an engine.") {
+    text("TRACE", trace_, "FILE", "Request trace: Azure LLM inference CSV.");
+    text("--config", config_, "FILE",
+         "Configuration (JSON). Default: the one in configs/runs/default.json, which is built in.");
+    texts("--set", overrides_, "KEY=VALUE",
+          "Override one option of the configuration, as engine.block_size=64; may be repeated. "
+          "`pinfold schema` lists all options with units and defaults.");
+    text("-o,--output", directory_, "DIR",
+         "Write summary.json and config.resolved.json into this directory. Default: no files.");
+    text("--format", format_, "FORMAT", "text, json, csv or md. Default: text.");
+    text("--fast-path", fast_path_, "on|off",
+         "off: visit every row of every step; the same result, slower. Default: on.");
+    text("--audit", audit_, "every|N|end",
+         "Check all ownership records after every event, after every N events, or only at the end. "
+         "Default: end.");
+    flag("-q,--quiet", quiet_, "No progress. Default: progress where stderr is a terminal.");
+  }
+
+  ExitCode run() override {
+    RunCommand command;
+    command.trace = needed("TRACE", trace_, kTraceExpected);
+    if (app().count("--config") > 0) command.config = config_;
+    command.overrides = overrides_;
+    if (app().count("--output") > 0) command.directory = directory_;
+    command.format = one_of<ReportFormat>("--format", format_,
+                                          {{"text", ReportFormat::kText},
+                                           {"json", ReportFormat::kJson},
+                                           {"csv", ReportFormat::kCsv},
+                                           {"md", ReportFormat::kMarkdown}});
+    command.fast_path = one_of<bool>("--fast-path", fast_path_, {{"on", true}, {"off", false}});
+    command.audit_every = audit_every();
+    command.progress = !quiet_ && ::isatty(STDERR_FILENO) == 1;
+    return run_command(command, std::cout, std::cerr);
+  }
+
+ private:
+  std::uint64_t audit_every() const {
+    if (audit_ == "end") return 0;
+    if (audit_ == "every") return 1;
+    return count_of("--audit", audit_, "every, end, or a number of events from 1");
+  }
+
+  std::string trace_;
+  std::string config_;
+  std::vector<std::string> overrides_;
+  std::string directory_;
+  std::string format_ = "text";
+  std::string fast_path_ = "on";
+  std::string audit_ = "end";
+  bool quiet_ = false;
+};
+
+class Replay final : public Command {
+ public:
+  explicit Replay(CLI::App& program)
+      : Command(program, "replay", "Replay an ownership-event file and show every block table.") {
+    text("EVENTS", options_.path, "FILE", "Ownership events (JSON Lines): configs/labs/README.md.");
+    text("--format", format_, "FORMAT", "text or json. Default: text.");
+    flag("--verify", options_.verify,
+         "Judge the events against the ownership rules: not built yet.");
+  }
+  ExitCode run() override {
+    needed("EVENTS", options_.path, "the path of an ownership-event file");
+    using Format = ReplayOptions::Format;
+    options_.format =
+        one_of<Format>("--format", format_, {{"text", Format::kText}, {"json", Format::kJson}});
+    return static_cast<ExitCode>(run_replay(options_, std::cout, std::cerr));
+  }
+
+ private:
+  ReplayOptions options_;
+  std::string format_ = "text";
+};
+
+TableFormat table_format(const std::string& text) {
+  return one_of<TableFormat>("--format", text,
+                             {{"text", TableFormat::kText}, {"json", TableFormat::kJson}});
+}
+
+class TraceInfo final : public Command {
+ public:
+  explicit TraceInfo(CLI::App& trace) : Command(trace, "info", "Show what a trace holds.") {
+    text("TRACE", trace_, "FILE", "Request trace: Azure LLM inference CSV.");
+    text("--format", format_, "FORMAT", "text or json. Default: text.");
+  }
+  ExitCode run() override {
+    const TraceInfoCommand command{needed("TRACE", trace_, kTraceExpected), table_format(format_)};
+    return trace_info_command(command, std::cout, std::cerr);
+  }
+
+ private:
+  std::string trace_;
+  std::string format_ = "text";
+};
+
+class TraceHead final : public Command {
+ public:
+  explicit TraceHead(CLI::App& trace) : Command(trace, "head", "Show a trace's first requests.") {
+    text("TRACE", trace_, "FILE", "Request trace: Azure LLM inference CSV.");
+    text("-n,--rows", rows_, "N", "Number of requests to show. Default: 10.");
+    text("--format", format_, "FORMAT", "text or json. Default: text.");
+  }
+  ExitCode run() override {
+    const TraceHeadCommand command{needed("TRACE", trace_, kTraceExpected),
+                                   count_of("-n", rows_, "a number of requests from 1"),
+                                   table_format(format_)};
+    return trace_head_command(command, std::cout, std::cerr);
+  }
+
+ private:
+  std::string trace_;
+  std::string rows_ = "10";
+  std::string format_ = "text";
+};
+
+class Schema final : public Command {
+ public:
+  explicit Schema(CLI::App& program)
+      : Command(program, "schema", "Print the JSON Schema (draft-07) of the configuration.") {}
+  ExitCode run() override {
+    std::cout << config_schema();
+    return ExitCode::kOk;
+  }
+};
+
+// --- Mistakes --------------------------------------------------------------------------------------
+
+std::vector<std::string> subcommands_of(CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+/// The innermost command that was named.
+CLI::App& innermost(CLI::App& program) {
+  CLI::App* app = &program;
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return *app;
+}
+
+/// "pinfold trace info".
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? "pinfold"
+                                     : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+[[noreturn]] void refuse_word(CLI::App& app, const std::string& word) {
+  if (word.starts_with("-")) {
+    std::vector<std::string> flags;
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+    }
+    std::string name = word.substr(0, word.find('='));
+    if (name.find_first_not_of('-') == std::string::npos) name = word;
+    throw UsageError{"found the unknown flag " + name + ", expected one of " + join(flags) +
+                     did_you_mean(name, flags)};
+  }
+  const std::vector<std::string> commands = subcommands_of(app);
+  if (!commands.empty()) {
+    throw UsageError{"found the unknown command " + in_quotes(word) + ", expected one of " +
+                     join(commands) + did_you_mean(word, commands)};
+  }
+  throw UsageError{"found one argument too many, " + in_quotes(word)};
+}
+
+/// What CLI11 found wrong, in our words. It is left with few things to find: all values are texts to it.
+std::string translated(const CLI::ParseError& error) {
+  const std::string text = error.what();  // "--config: 1 required FILE missing"
+  const std::string flag = text.substr(0, text.find(':'));
+  if (text.find("missing") != std::string::npos) return flag + ": found no value, expected one";
+  if (text.find("override") != std::string::npos) {
+    return text.substr(0, text.find(' ')) + ": found a value, expected none";
+  }
+  if (text.find("At Most") != std::string::npos)
+    return flag + ": found several values, expected one";
+  return text;
+}
+
+ExitCode fail_usage(CLI::App& program, const std::string& message) {
+  const std::string name = full_name(innermost(program));
+  return fail(std::cerr, ExitCode::kUsageError, message + "\nSee `" + name + " --help`.");
+}
+
+/// SIGINT ends the program with 130 whatever started it; files are never left half-written
+/// (sim/cli/output_directory.h).
+void on_interrupt(int) { ::_exit(static_cast<int>(ExitCode::kInterrupted)); }
+
+ExitCode run_program(int argc, char** argv) {
+  CLI::App program{
+      "Pinfold: a deterministic, trace-driven simulator of an LLM engine's memory allocator and "
+      "scheduler.",
+      "pinfold"};
+  program.get_formatter()->column_width(34);
+  program.allow_extras();
+  program.require_subcommand(0, 1);
+  program.set_version_flag("--version", std::string("pinfold ") + kVersion);
+  program.footer(
+      "Exit codes: 0 ok, 1 run-time or data error, 2 usage or configuration error,\n"
+      "            3 stall or violation, 130 interrupted.");
+
+  Run run(program);
+  Replay replay(program);
+  CLI::App* trace = program.add_subcommand("trace", "Look into a request trace.");
+  trace->allow_extras();
+  trace->require_subcommand(0, 1);
+  TraceInfo trace_info(*trace);
+  TraceHead trace_head(*trace);
+  Schema schema(program);
+  Command* const commands[] = {&run, &replay, &trace_info, &trace_head, &schema};
+
+  try {
+    program.parse(argc, argv);
+    for (CLI::App* app = &program;; app = app->get_subcommands().front()) {
+      for (const std::string& word : app->remaining()) {
+        if (word != "--") refuse_word(*app, word);  // "--" only ends the flags
+      }
+      if (app->get_subcommands().empty()) break;
+    }
+    for (Command* command : commands) {
+      if (command->chosen()) return command->run();
+    }
+    CLI::App& last = innermost(program);
+    throw UsageError{"found no command, expected one of " + join(subcommands_of(last))};
+  } catch (const CLI::CallForHelp&) {
+    std::cout << program.help();
+    return ExitCode::kOk;
+  } catch (const CLI::CallForVersion& version) {
+    std::cout << version.what() << '\n';
+    return ExitCode::kOk;
+  } catch (const CLI::ParseError& error) {
+    return fail_usage(program, translated(error));
+  } catch (const UsageError& error) {
+    return fail_usage(program, error.message);
+  }
+}
+
+}  // namespace
+}  // namespace pinfold::sim
+
+int main(int argc, char** argv) {
+  using pinfold::sim::ExitCode;
+  std::ios::sync_with_stdio(false);
+  std::signal(SIGINT, pinfold::sim::on_interrupt);
+  ExitCode code = ExitCode::kOk;
+  try {
+    code = pinfold::sim::run_program(argc, argv);
+  } catch (const pinfold::InvariantViolation& violation) {
+    code = pinfold::sim::fail(std::cerr, ExitCode::kCheckFailed, violation.what());
+  } catch (const std::bad_alloc&) {
+    code = pinfold::sim::fail(std::cerr, ExitCode::kDataError, "out of memory");
+  } catch (const std::exception& error) {
+    code = pinfold::sim::fail(std::cerr, ExitCode::kDataError, error.what());
+  }
+  if (!std::cout.flush() && code == ExitCode::kOk) {
+    code = pinfold::sim::fail(std::cerr, ExitCode::kDataError, "stdout: cannot write the result");
+  }
+  return static_cast<int>(code);
+}

@@ -1,0 +1,29 @@
+#pragma once
+// `pinfold run`: a trace on an engine.
+
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "sim/cli/exit_code.h"
+#include "sim/report/run_report.h"
+
+namespace pinfold::sim {
+
+struct RunCommand {
+  std::string trace;
+  std::optional<std::string> config;     // without one: the defaults, as configs/runs/default.json
+  std::vector<std::string> overrides;    // engine.block_size=64
+  std::optional<std::string> directory;  // for summary.json and config.resolved.json
+  ReportFormat format = ReportFormat::kText;
+  bool fast_path = true;
+  std::uint64_t audit_every = 0;  // events; 0: only at the end
+  bool progress = false;          // show it on `err`, which must be a terminal
+};
+
+/// Checks everything before it runs anything. `out` gets the result and nothing else.
+ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream& err);
+
+}  // namespace pinfold::sim

@@ -1,0 +1,293 @@
+#include "sim/config/option.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/check.h"
+#include "sim/config/decimal_text.h"
+
+namespace pinfold::sim {
+namespace {
+
+// Accessors made from pointers to members: `integer<&RunConfig::engine, &EngineConfig::block_size>`.
+
+template <auto Section, auto Field>
+constexpr IntegerOption integer(std::uint64_t least, std::uint64_t most) {
+  return {least, most,
+          [](const RunConfig& config) -> std::uint64_t { return (config.*Section).*Field; },
+          [](RunConfig& config, std::uint64_t value) {
+            (config.*Section).*Field = static_cast<std::uint32_t>(value);
+          }};
+}
+
+template <auto Section, auto Field>
+constexpr DecimalOption decimal(std::uint64_t least, std::uint64_t most, std::uint32_t decimals) {
+  return {least, most, decimals,
+          [](const RunConfig& config) -> Rational { return (config.*Section).*Field; },
+          [](RunConfig& config, Rational value) { (config.*Section).*Field = value; }};
+}
+
+template <auto Field>
+constexpr MicrosecondOption microseconds() {
+  return {1'000'000'000,
+          [](const RunConfig& config) -> std::uint64_t { return config.cost.*Field; },
+          [](RunConfig& config, std::uint64_t value_ps) { config.cost.*Field = value_ps; }};
+}
+
+/// An enum whose enumerators count from 0 in the order of `words`.
+template <auto Section, auto Field, class Enum>
+constexpr ChoiceOption choice(std::span<const std::string_view> words) {
+  return {
+      words,
+      [](const RunConfig& config) { return static_cast<std::size_t>((config.*Section).*Field); },
+      [](RunConfig& config, std::size_t index) {
+        (config.*Section).*Field = static_cast<Enum>(index);
+      }};
+}
+
+constexpr std::array<std::string_view, 1> kProfiles{"deepinfer"};
+constexpr std::array<std::string_view, 1> kVictims{"newest"};
+constexpr std::array<std::string_view, 1> kPreemptions{"recompute"};
+constexpr std::array<std::string_view, 2> kReleaseOrders{"reverse", "forward"};
+constexpr std::array<std::string_view, 2> kFreeOrders{"fifo", "lifo"};
+constexpr std::array<std::string_view, 2> kFences{"always", "unordered_writers"};
+constexpr std::array<std::string_view, 2> kGrowthChecks{"shortfall", "one_free"};
+constexpr std::array<std::string_view, 2> kStops{"hidden", "known"};
+constexpr std::array<std::string_view, 2> kOffOn{"off", "on"};
+constexpr std::array<std::string_view, 2> kSoleOwners{"copy", "adopt"};
+
+/// A field that holds its word as text.
+template <auto Field, const auto& Words>
+constexpr ChoiceOption word() {
+  return {Words,
+          [](const RunConfig& config) -> std::size_t {
+            std::size_t index = 0;
+            while (index < Words.size() && Words[index] != config.engine.*Field) ++index;
+            PINFOLD_CHECK(index < Words.size(), "configuration", "a word outside its table");
+            return index;
+          },
+          [](RunConfig& config, std::size_t index) { config.engine.*Field = Words[index]; }};
+}
+
+constexpr std::array<std::string_view, 1> kNeedsDrafts{"workload.drafts"};
+constexpr std::array<std::string_view, 1> kNeedsState{"model.state_slots"};
+constexpr std::array<std::string_view, 2> kNeedsSlots{"model.state_slots", "workload.drafts"};
+constexpr std::array<std::string_view, 2> kNeedsWindow{"model.window_tokens", "model.state_slots"};
+
+constexpr Condition kWithDrafts{[](const RunConfig& config) { return config.workload.drafts > 0; },
+                                "workload.drafts is at least 1", kNeedsDrafts};
+constexpr Condition kWithState{[](const RunConfig& config) { return config.model.state_slots; },
+                               "model.state_slots is true", kNeedsState};
+constexpr Condition kWithSlots{
+    [](const RunConfig& config) { return config.model.state_slots || config.workload.drafts > 0; },
+    "model.state_slots is true or workload.drafts is at least 1", kNeedsSlots};
+constexpr Condition kWithWindow{[](const RunConfig& config) {
+                                  return config.model.state_slots && config.model.window_tokens > 0;
+                                },
+                                "model.window_tokens is at least 1", kNeedsWindow};
+
+// The upper bounds keep every derived quantity in range: positions and ids fit 32 bits, and a pool of
+// 2^26 ids is some sixteen times the largest that an engine logs today.
+constexpr std::uint64_t kMostBlocks = 1U << 26;
+constexpr std::uint64_t kMostTokens = 1U << 30;
+constexpr std::uint64_t kMostPerBlock = 1U << 16;
+constexpr std::uint64_t kMostSequences = 1U << 20;
+
+using E = EngineConfig;
+using M = ModelConfig;
+using W = WorkloadConfig;
+using C = CostConfig;
+constexpr auto kEngine = &RunConfig::engine;
+constexpr auto kModel = &RunConfig::model;
+constexpr auto kWorkload = &RunConfig::workload;
+
+constexpr std::string_view kASlotEach = "every running sequence needs one";
+
+const Option kOptions[] = {
+    {"engine.profile", "", "Whose scheduling rules the engine follows.",
+     word<&E::profile, kProfiles>(), "no other profile is built yet"},
+    {"engine.block_size", "token positions", "Positions a block holds.",
+     integer<kEngine, &E::block_size>(1, kMostPerBlock)},
+    {"engine.num_blocks", "block ids",
+     "Ids of the block pool as engines log it: block 0, which is never issued, is counted.",
+     integer<kEngine, &E::num_blocks>(2, kMostBlocks), "block 0 is never issued and takes one id"},
+    {"engine.overlap", "steps", "Step k+1 is planned once the result of step k-overlap is known.",
+     integer<kEngine, &E::overlap>(0, 2)},
+    {"engine.max_num_seqs", "sequences", "Sequences that may run at once.",
+     integer<kEngine, &E::max_num_seqs>(1, kMostSequences)},
+    {"engine.slot_factor", "slots a sequence",
+     "State slots (and draft slots) for each of max_num_seqs, rounded down in all.",
+     decimal<kEngine, &E::slot_factor>(1, 16, 6), kASlotEach, kWithSlots},
+    {"engine.max_num_batched_tokens", "tokens", "Token budget of one step; at least max_num_seqs.",
+     integer<kEngine, &E::max_num_batched_tokens>(1, kMostTokens)},
+    {"engine.max_model_len", "token positions", "Longest sequence, prompt and output.",
+     integer<kEngine, &E::max_model_len>(1, kMostTokens)},
+    {"engine.release_order", "", "In which order a sequence's blocks go back to the pool.",
+     choice<kEngine, &E::release_order, ReleaseOrder>(kReleaseOrders)},
+    {"engine.free_order", "",
+     "Which free block is issued next: the one free for longest, or the latest.",
+     choice<kEngine, &E::free_order, FreeOrder>(kFreeOrders)},
+    {"engine.victim", "", "Which running sequence is preempted.", word<&E::victim, kVictims>(),
+     "no other victim policy is built yet"},
+    {"engine.preemption", "", "What happens to a preempted sequence's rows.",
+     word<&E::preemption, kPreemptions>(), "no other kind of preemption is built yet"},
+    {"engine.watermark", "blocks", "Blocks that admission leaves free.",
+     integer<kEngine, &E::watermark>(0, 0), "a watermark is not built yet"},
+    {"engine.fence", "",
+     "What a release waits for: every step that may still touch the storage, or nothing but "
+     "copies.",
+     choice<kEngine, &E::fence, FenceMode>(kFences)},
+    {"engine.growth_check", "",
+     "When a running sequence goes on: its shortfall is available, or one block is free.",
+     choice<kEngine, &E::growth_check, GrowthCheck>(kGrowthChecks)},
+
+    {"model.state_slots", "", "Whether every running sequence owns a state slot.",
+     BooleanOption{[](const RunConfig& config) { return config.model.state_slots; },
+                   [](RunConfig& config, bool value) { config.model.state_slots = value; }}},
+    {"model.window_tokens", "token positions", "Length of the sliding window; 0: none.",
+     integer<kModel, &M::window_tokens>(0, kMostTokens), "", kWithState},
+    {"model.ring_tokens", "token positions",
+     "Rows of the window's ring; at least window_tokens + workload.drafts.",
+     integer<kModel, &M::ring_tokens>(0, kMostTokens), "", kWithWindow},
+    {"model.compression_ratios", "positions a row",
+     "Ratios of the compressed caches; engine.block_size is a multiple of each.",
+     ListOption{1, static_cast<std::uint32_t>(kMostPerBlock),
+                [](const RunConfig& config) -> const std::vector<std::uint32_t>& {
+                  return config.model.compression_ratios;
+                },
+                [](RunConfig& config, std::vector<std::uint32_t> values) {
+                  config.model.compression_ratios = std::move(values);
+                }}},
+
+    {"workload.stop", "",
+     "Whether the scheduler knows a request's output length, or learns of the stop with the "
+     "result.",
+     choice<kWorkload, &W::stop, StopMode>(kStops)},
+    {"workload.time_scale", "times", "Arrival times are multiplied by it; 0: all at once.",
+     decimal<kWorkload, &W::time_scale>(0, 1'000, 9)},
+    {"workload.drafts", "tokens a step", "Draft tokens proposed for each running sequence.",
+     integer<kWorkload, &W::drafts>(0, 8)},
+    {"workload.draft_acceptance_permille", "of 1000", "Chance that one more draft is accepted.",
+     integer<kWorkload, &W::draft_acceptance_permille>(0, 1'000), "", kWithDrafts},
+
+    {"fork.demote", "", "Before a stall, requeue the youngest waiting fork with its whole prompt.",
+     ChoiceOption{kOffOn,
+                  [](const RunConfig& config) -> std::size_t { return config.fork.demote ? 1 : 0; },
+                  [](RunConfig& config, std::size_t index) { config.fork.demote = index == 1; }}},
+    {"fork.sole_owner", "", "What a fork does that is the only owner left: copy, or keep the rows.",
+     choice<&RunConfig::fork, &ForkConfig::sole_owner, SoleOwner>(kSoleOwners)},
+
+    {"cost.step_base_us", "microseconds", "Time of a step, whatever is in it.",
+     microseconds<&C::step_base_ps>()},
+    {"cost.row_us", "microseconds", "Time of each row of a step.", microseconds<&C::row_ps>()},
+    {"cost.prompt_token_us", "microseconds", "Further time of each prompt token of a step.",
+     microseconds<&C::prompt_token_ps>()},
+    {"cost.context_token_us", "microseconds", "Time of each key position that a decode row reads.",
+     microseconds<&C::context_token_ps>()},
+    {"cost.block_copy_us", "microseconds", "Time of copying one block.",
+     microseconds<&C::block_copy_ps>()},
+    {"cost.state_copy_us", "microseconds", "Time of copying one state slot.",
+     microseconds<&C::state_copy_ps>(), "", kWithState},
+
+    {"seed", "", "Seed of every random draw.",
+     IntegerOption{0, UINT64_MAX, [](const RunConfig& config) { return config.seed; },
+                   [](RunConfig& config, std::uint64_t value) { config.seed = value; }}},
+};
+
+constexpr std::array<std::string_view, 1> kNotBuiltYet{"workload.samples"};
+
+constexpr std::uint64_t kPicosecondsPerMicrosecond = 1'000'000;
+
+std::string with_unit(std::string text, std::string_view unit) {
+  return unit.empty() ? text : fmt::format("{} {}", text, unit);
+}
+
+std::string words_of(const ChoiceOption& choice) {
+  std::string text;
+  for (std::size_t i = 0; i < choice.words.size(); ++i) {
+    if (i > 0) text += i + 1 == choice.words.size() ? " or " : ", ";
+    text += fmt::format("\"{}\"", choice.words[i]);
+  }
+  return text;
+}
+
+/// `std::visit` with one lambda a kind.
+template <class... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+template <class... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;
+
+}  // namespace
+
+std::string_view Option::section() const {
+  const std::size_t dot = path.find('.');
+  return dot == std::string_view::npos ? std::string_view() : path.substr(0, dot);
+}
+
+std::string_view Option::name() const {
+  const std::size_t dot = path.find('.');
+  return dot == std::string_view::npos ? path : path.substr(dot + 1);
+}
+
+std::span<const Option> all_options() { return kOptions; }
+
+const Option* find_option(std::string_view path) {
+  for (const Option& option : kOptions) {
+    if (option.path == path) return &option;
+  }
+  return nullptr;
+}
+
+std::span<const std::string_view> options_not_built_yet() { return kNotBuiltYet; }
+
+std::string expected_value(const Option& option) {
+  const auto range = [&](std::string_view kind, std::uint64_t least, std::uint64_t most) {
+    if (least == most) return with_unit(fmt::format("{}", least), option.unit);
+    return with_unit(fmt::format("{} from {} to {}", kind, least, most), option.unit);
+  };
+  return std::visit(
+      Overloaded{
+          [&](const IntegerOption& kind) { return range("an integer", kind.least, kind.most); },
+          [&](const DecimalOption& kind) {
+            return range("a decimal", kind.least, kind.most) +
+                   fmt::format(" with at most {} digits behind the point", kind.decimals);
+          },
+          [&](const MicrosecondOption& kind) {
+            return range("a decimal", 0, kind.most_us) +
+                   " with at most 6 digits behind the point (picoseconds)";
+          },
+          [&](const ChoiceOption& kind) { return words_of(kind); },
+          [&](const BooleanOption&) { return std::string("true or false"); },
+          [&](const ListOption& kind) {
+            return "an array of integers" +
+                   with_unit(fmt::format(" from {} to {}", kind.least, kind.most), option.unit);
+          },
+      },
+      option.kind);
+}
+
+std::string value_text(const Option& option, const RunConfig& config) {
+  return std::visit(
+      Overloaded{
+          [&](const IntegerOption& kind) { return fmt::format("{}", kind.get(config)); },
+          [&](const DecimalOption& kind) { return decimal_text(kind.get(config)); },
+          [&](const MicrosecondOption& kind) {
+            return decimal_text(Rational{kind.get_ps(config), kPicosecondsPerMicrosecond});
+          },
+          [&](const ChoiceOption& kind) {
+            return fmt::format("\"{}\"", kind.words[kind.get(config)]);
+          },
+          [&](const BooleanOption& kind) {
+            return std::string(kind.get(config) ? "true" : "false");
+          },
+          [&](const ListOption& kind) {
+            return fmt::format("[{}]", fmt::join(kind.get(config), ", "));
+          },
+      },
+      option.kind);
+}
+
+}  // namespace pinfold::sim

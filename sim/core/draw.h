@@ -1,0 +1,29 @@
+#pragma once
+// Keyed draws: our own generator with an integer interface. A draw is a pure function of its key, so
+// block size, drafts or preemption never shift another draw and sweeps are paired (decision 10).
+
+#include <cstdint>
+
+namespace pinfold::sim {
+
+/// Consumers of randomness. Each has its own stream; adding one moves no other.
+enum class Stream : std::uint64_t { kDraftAcceptance = 1 };
+
+/// splitmix64's finaliser: a bijection of 64 bits with full avalanche.
+constexpr std::uint64_t mix64(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
+/// A uniform number in [0, 1000) for (seed, stream, request, position).
+constexpr std::uint32_t draw_permille(std::uint64_t seed, Stream stream, std::uint64_t request,
+                                      std::uint64_t position) {
+  const std::uint64_t key =
+      mix64(mix64(mix64(seed ^ mix64(static_cast<std::uint64_t>(stream))) + request) + position);
+  // The high 32 bits scaled to the range: the bias is below 1000 / 2^32.
+  return static_cast<std::uint32_t>(((key >> 32) * 1000) >> 32);
+}
+
+}  // namespace pinfold::sim

@@ -1,0 +1,58 @@
+#pragma once
+// What a run found: plain integers, from which every output format is printed.
+
+#include <cstdint>
+#include <string>
+
+#include "sim/metrics/latency.h"
+
+namespace pinfold::sim {
+
+enum class Verdict : std::uint8_t { kOk, kStall, kViolation };
+
+struct RunResult {
+  Verdict verdict = Verdict::kOk;
+  std::string verdict_detail;  // for stall and violation: who waits for what; rule and event
+
+  std::uint64_t requests = 0;
+  std::uint64_t completed = 0;
+  std::uint64_t rejected_never = 0;
+  std::uint64_t aborted = 0;
+  std::uint64_t unfinished = 0;
+  std::int64_t duration_ns = 0;  // first arrival to last end
+  std::uint64_t total_input_tokens = 0;
+  std::uint64_t total_output_tokens = 0;
+
+  LatencyStats ttft, tpot, itl, e2el, queue;
+
+  std::uint64_t preemptions = 0;
+  std::uint64_t recomputed_tokens = 0;
+  std::uint64_t sat_out = 0;
+  // Waiting time of all requests by what the head of the queue waited for; the sum is the queue time.
+  std::int64_t wait_blocks_ns = 0;
+  std::int64_t wait_slot_ns = 0;
+  std::int64_t wait_fence_ns = 0;
+  std::int64_t wait_fork_ns = 0;
+  std::int64_t wait_run_limit_ns = 0;
+  std::int64_t wait_budget_ns = 0;
+  std::int64_t wait_step_ns = 0;  // for the running step to end: nothing refuses it
+
+  std::uint64_t answers_ok = 0, answers_later = 0, answers_never = 0;
+  std::uint64_t later_blocks = 0, later_slot = 0, later_fence = 0, later_fork = 0;
+  std::uint64_t forks = 0, forks_missed = 0, forks_demoted = 0;
+  std::uint64_t cow_copies = 0;
+  std::uint64_t copies = 0;
+  std::uint64_t drafts_proposed = 0, drafts_accepted = 0;
+
+  std::uint64_t blocks_usable = 0, blocks_acquired = 0, blocks_released = 0, blocks_peak_owned = 0;
+  // owned block-time over the duration, in block-ns; mean owned = this / duration
+  std::uint64_t blocks_owned_ns_high = 0, blocks_owned_ns_low = 0;  // 128 bits
+  std::uint64_t slots_usable = 0, slots_peak_owned = 0;
+
+  std::uint64_t steps = 0;
+  std::uint64_t events = 0;
+  std::uint64_t digest = 0;        // of the journal: no time in it
+  std::uint64_t digest_timed = 0;  // of steps' and results' times too
+};
+
+}  // namespace pinfold::sim

@@ -1,0 +1,631 @@
+#include "sim/core/simulate.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <deque>
+#include <string>
+#include <utility>
+
+#include "sim/core/digest.h"
+#include "sim/core/draw.h"
+#include "sim/core/engine_options.h"
+#include "sim/core/stops.h"
+#include "sim/device/step_cost.h"
+
+namespace pinfold::sim {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+constexpr std::int64_t kNotYet = -1;
+
+/// What a request has seen so far.
+struct RequestState {
+  std::int64_t first_token_ns = kNotYet;
+  std::int64_t last_token_ns = 0;
+  std::int64_t waiting_since_ns = kNotYet;  // kNotYet: it does not wait
+  std::int64_t waited_ns = 0;
+  std::uint64_t join_step = 0;    // its row is in the batch from this step ...
+  std::uint64_t left_step = 0;    // ... up to but not including this one; 0: it stays
+  std::uint32_t emitted = 0;      // tokens; counted with drafts only
+  std::uint32_t batch_index = 0;  // with drafts: where its row is in the batch
+  std::uint32_t stop_epoch = 0;   // epoch of the row that its stop belongs to
+  bool ended = false;
+};
+
+/// A dispatched step, as far as the result's time and latencies need it.
+struct Frame {
+  std::uint64_t step = 0;
+  std::int64_t planned_ns = 0;
+  std::int64_t done_ns = 0;
+  std::uint64_t going_on = 0;          // rows that were in the last step too
+  std::vector<Joined> joined;          // rows that were not
+  std::vector<Chunk> last_chunks;      // prompts that end
+  std::vector<std::uint32_t> leaving;  // requests whose row is not in the next step
+  std::vector<Drafted> rows;           // with drafts: every row of the step
+};
+
+/// Waiting time by reason, in the order of RunResult's fields.
+enum class Wait : std::uint8_t { kBlocks, kSlot, kFence, kFork, kRunLimit, kBudget, kStep };
+constexpr std::size_t kWaits = 7;
+
+Wait wait_of(Cause cause) {
+  switch (cause) {
+    case Cause::kBlocks:
+    case Cause::kPressure: return Wait::kBlocks;
+    case Cause::kSlot: return Wait::kSlot;
+    case Cause::kFence: return Wait::kFence;
+    case Cause::kFork: return Wait::kFork;
+    case Cause::kRunLimit: return Wait::kRunLimit;
+    case Cause::kBudget: return Wait::kBudget;
+    case Cause::kNone: return Wait::kStep;
+  }
+  return Wait::kStep;
+}
+
+const char* word_of(Cause cause) {
+  switch (cause) {
+    case Cause::kNone: return "nothing";
+    case Cause::kBlocks: return "blocks";
+    case Cause::kSlot: return "a slot";
+    case Cause::kFence: return "a fence";
+    case Cause::kFork: return "a waiting fork";
+    case Cause::kPressure: return "the head of the queue";
+    case Cause::kRunLimit: return "the run limit";
+    case Cause::kBudget: return "the token budget";
+  }
+  return "?";
+}
+
+/// One replay. The loop is the engine's: observe what is due, plan while the overlap allows it, launch,
+/// else wait for the next completion or arrival (rule O15, decision 2).
+class Replay {
+ public:
+  Replay(const Trace& trace, const RunConfig& config, const RunOptions& options)
+      : trace_(trace),
+        config_(config),
+        options_(options),
+        scheduler_(engine_options(config, options.fast_path)),
+        requests_(trace.requests.size()),
+        stops_(trace.requests.size()) {
+    scheduler_.journal().set_enabled(true);
+  }
+
+  RunResult run() {
+    try {
+      loop();
+    } catch (const InvariantViolation& violation) {
+      result_.verdict = Verdict::kViolation;
+      result_.verdict_detail = std::string(violation.what()) + ", at event " +
+                               std::to_string(scheduler_.journal().events());
+    }
+    return summarise();
+  }
+
+ private:
+  bool hidden() const { return config_.workload.stop == StopMode::kHidden; }
+  bool drafting() const { return config_.workload.drafts > 0; }
+  std::uint32_t output_of(std::uint32_t request) const { return trace_.requests[request].output; }
+
+  std::int64_t arrival_of(std::size_t request) const {
+    const Rational& scale = config_.workload.time_scale;
+    const Wide scaled = static_cast<Wide>(trace_.requests[request].arrival_ns) * scale.numerator;
+    return static_cast<std::int64_t>(scaled / scale.denominator);
+  }
+
+  // ---- the loop ------------------------------------------------------------------------------------
+
+  void loop() {
+    if (!requests_.empty()) now_ = waited_upto_ = next_arrival();
+    while (true) {
+      take_arrivals();
+      const bool may_plan = frames_.size() <= config_.engine.overlap;
+      if (may_plan) plan();
+      if (may_plan && !plan_.empty) continue;  // as far ahead as the overlap allows
+      const bool in_flight = !frames_.empty();
+      const bool arrivals = next_ < requests_.size();
+      if (may_plan && !in_flight && scheduler_.unfinished() > 0) {
+        if (scheduler_.nothing_pending()) return stall("nothing is in flight and nothing can run");
+      }
+      if (passes_without_progress_ >
+          4 * std::uint64_t{scheduler_.running_count() + scheduler_.waiting_count()} + 64) {
+        return stall("steps run without progress");
+      }
+      // An arrival may be planned at once only if the overlap has room for another step.
+      if (may_plan && arrivals && (!in_flight || next_arrival() < frames_.front().done_ns)) {
+        advance_to(next_arrival());
+      } else if (in_flight) {
+        complete();
+      } else {
+        return;
+      }
+    }
+  }
+
+  std::int64_t next_arrival() const { return arrival_of(next_); }
+
+  void advance_to(std::int64_t ns) {
+    PINFOLD_CHECK(ns >= now_, "time", "time went back");
+    const std::uint64_t owned = scheduler_.pools().blocks().owned().value;
+    owned_ns_ += static_cast<Wide>(owned) * static_cast<std::uint64_t>(ns - now_);
+    now_ = ns;
+  }
+
+  void take_arrivals() {
+    while (next_ < requests_.size() && next_arrival() <= now_) {
+      const std::uint32_t request = static_cast<std::uint32_t>(next_++);
+      const Answer answer = scheduler_.add(SequenceId{request}, spec_of(request));
+      if (answer == Answer::kNever) {
+        ++result_.rejected_never;
+        requests_[request].ended = true;
+        last_end_ns_ = now_;
+      } else {
+        requests_[request].waiting_since_ns = arrival_of(request);
+        arrived_.push_back(arrival_of(request));
+      }
+    }
+  }
+
+  RequestSpec spec_of(std::uint32_t request) const {
+    const TraceRequest& asked = trace_.requests[request];
+    RequestSpec spec;
+    spec.prompt = TokenCount(asked.prompt);
+    spec.stop = config_.workload.stop;
+    spec.drafts = TokenCount(config_.workload.drafts);
+    // Decision 1: without max_tokens in the trace the limit is the output where it is known, else
+    // whatever the model's length allows (which add() clips to).
+    spec.limit = TokenCount(hidden() ? config_.engine.max_model_len : asked.output);
+    return spec;
+  }
+
+  // ---- planning ------------------------------------------------------------------------------------
+
+  void plan() {
+    account_waiting();
+    const std::uint64_t preemptions = scheduler_.stats().preemptions;
+    const std::uint64_t recomputed = scheduler_.stats().recomputed_rows;
+    scheduler_.plan_step(plan_);
+    take_ends();
+    cause_ = plan_.cause;
+    waiting_ = scheduler_.waiting_count();
+    note_left();
+    note_admitted();
+    if (scheduler_.stats().preemptions != preemptions) note_preempted();
+    if (!plan_.empty) {
+      const std::uint64_t redone = scheduler_.stats().recomputed_rows - recomputed;
+      const bool progress = plan_.decode_rows > 0 || plan_.prompt_rows > redone;
+      passes_without_progress_ = progress ? 0 : passes_without_progress_ + 1;
+      launch();
+    }
+    drain();
+  }
+
+  // Waiting requests waited since the last plan for what refused the head then; those that arrived
+  // meanwhile waited for the running step.
+  void account_waiting() {
+    wait_ns_[static_cast<std::size_t>(wait_of(cause_))] +=
+        std::uint64_t{waiting_} * static_cast<std::uint64_t>(now_ - waited_upto_);
+    for (const std::int64_t arrival : arrived_) {
+      wait_ns_[static_cast<std::size_t>(Wait::kStep)] += static_cast<std::uint64_t>(now_ - arrival);
+    }
+    arrived_.clear();
+    waited_upto_ = now_;
+  }
+
+  void note_admitted() {
+    for (const Chunk& chunk : plan_.chunks) stop_waiting(requests_[value_of(chunk.sequence)]);
+  }
+
+  void stop_waiting(RequestState& request) {
+    if (request.waiting_since_ns == kNotYet) return;
+    request.waited_ns += now_ - request.waiting_since_ns;
+    request.waiting_since_ns = kNotYet;
+  }
+
+  // A plan does not name its victims; the journal does.
+  void note_preempted() {
+    const std::span<const std::byte> bytes = scheduler_.journal().unread();
+    for (std::size_t at = 0; at < bytes.size();) {
+      Record record;
+      std::memcpy(&record, bytes.data() + at, sizeof record);
+      at += sizeof record + ids_after(record) * sizeof(BlockId);
+      if (record.verb != Verb::kPreempt) continue;
+      RequestState& request = requests_[record.sequence];
+      if (!request.ended) request.waiting_since_ns = now_;
+    }
+  }
+
+  void note_left() {
+    for (const Left& left : plan_.left) {
+      const std::uint32_t request = value_of(left.sequence);
+      RequestState& state = requests_[request];
+      const std::uint64_t next_step = value_of(scheduler_.done()) + frames_.size() + 1;
+      state.left_step = next_step;
+      if (drafting()) {
+        leave_batch(request);
+      } else if (hidden()) {
+        stops_.leave(request, next_step);
+      }
+      if (frames_.empty()) {
+        state.last_token_ns = last_result_ns_;
+      } else {
+        frames_.back().leaving.push_back(request);
+      }
+    }
+  }
+
+  void leave_batch(std::uint32_t request) {
+    const std::uint32_t at = requests_[request].batch_index;
+    batch_[at] = batch_.back();
+    requests_[value_of(batch_[at].sequence)].batch_index = at;
+    batch_.pop_back();
+  }
+
+  void launch() {
+    const std::uint64_t step = value_of(plan_.step);
+    Frame frame = spare_frame();
+    frame.step = step;
+    frame.planned_ns = now_;
+    frame.going_on = plan_.decode_rows - plan_.joined.size();
+    frame.joined = plan_.joined;
+    for (const Joined& joined : plan_.joined) {
+      const std::uint32_t request = value_of(joined.sequence);
+      requests_[request].join_step = step;
+      requests_[request].left_step = 0;
+      expect_stop(request, joined.epoch, joined.tokens_before.value, step);
+      if (drafting()) {
+        requests_[request].batch_index = static_cast<std::uint32_t>(batch_.size());
+        batch_.push_back({joined.sequence, joined.epoch, TokenCount(0)});
+      }
+    }
+    for (const Chunk& chunk : plan_.chunks) {
+      if (!chunk.last) continue;
+      frame.last_chunks.push_back(chunk);
+      const std::uint32_t request = value_of(chunk.sequence);
+      // Any other stop is known once its row joins, which may be later than the next step.
+      const bool only_token = chunk.tokens_before.value + 1 >= output_of(request);
+      if (only_token) expect_stop(request, chunk.epoch, chunk.tokens_before.value, step);
+    }
+    if (drafting()) {
+      frame.rows = batch_;
+      for (const Drafted& row : plan_.drafted) {
+        frame.rows[requests_[value_of(row.sequence)].batch_index].drafts = row.drafts;
+      }
+    }
+    const StepCost cost = step_cost(config_.cost, plan_);
+    const std::int64_t copies_done =
+        std::max(lane_free_ns_, now_) + picoseconds_.take_ns(cost.copies_ps);
+    lane_free_ns_ = copies_done + picoseconds_.take_ns(cost.forward_ps);
+    frame.done_ns = lane_free_ns_;
+    frames_.push_back(std::move(frame));
+    ++result_.steps;
+    if (value_of(plan_.copy_ticket) != 0) {
+      // The host waits for the copies' fence in the same step (decision 6).
+      advance_to(std::max(now_, copies_done));
+      scheduler_.on_passed(Lane::kCompute, plan_.copy_ticket);
+    }
+  }
+
+  // Without drafts a row yields one token a step and `before` tokens precede its first one, so the step
+  // of its last one is known.
+  void expect_stop(std::uint32_t request, std::uint32_t epoch, std::uint32_t before,
+                   std::uint64_t step) {
+    if (!hidden() || drafting()) return;
+    const std::uint32_t output = std::max(output_of(request), std::uint32_t{1});
+    if (before >= output) return;  // an overrun row: its stop is in flight
+    if (stops_.has(request)) return;
+    stops_.set(request, step + (output - before) - 1);
+    requests_[request].stop_epoch = epoch;
+  }
+
+  Frame spare_frame() {
+    if (spare_.empty()) return {};
+    Frame frame = std::move(spare_.back());
+    spare_.pop_back();
+    frame.joined.clear();
+    frame.last_chunks.clear();
+    frame.leaving.clear();
+    frame.rows.clear();
+    return frame;
+  }
+
+  // ---- results -------------------------------------------------------------------------------------
+
+  void complete() {
+    Frame frame = std::move(frames_.front());
+    frames_.pop_front();
+    advance_to(std::max(now_, frame.done_ns));
+    exceptions_.clear();
+    if (drafting()) {
+      draft_results(frame);
+    } else {
+      plain_results(frame);
+    }
+    scheduler_.on_step_complete(
+        {StepNumber{frame.step}, false, exceptions_.data(), exceptions_.size()});
+    take_ends();
+    for (const std::uint32_t request : frame.leaving) requests_[request].last_token_ns = now_;
+    last_result_ns_ = now_;
+    const std::array<std::uint64_t, 3> timed{
+        frame.step, static_cast<std::uint64_t>(frame.planned_ns), static_cast<std::uint64_t>(now_)};
+    digest_timed_.update(std::as_bytes(std::span(timed)));
+    spare_.push_back(std::move(frame));
+    drain();
+  }
+
+  // Every row yields one token. Rows of the last step share one inter-token latency.
+  void plain_results(const Frame& frame) {
+    if (hidden()) {
+      stops_.take_due(frame.step, [&](std::uint32_t request) {
+        const TokenCount tokens(output_of(request) > 0 ? 1 : 0);
+        exceptions_.push_back({SequenceId{request}, requests_[request].stop_epoch, tokens, true});
+      });
+    }
+    itl_.add(now_ - last_result_ns_, frame.going_on);
+    for (const Joined& joined : frame.joined) {
+      const RequestState& state = requests_[value_of(joined.sequence)];
+      if (!state.ended) itl_.add(now_ - state.last_token_ns);
+    }
+    for (const Chunk& chunk : frame.last_chunks) deliver_from_prompt(chunk);
+  }
+
+  void deliver_from_prompt(const Chunk& chunk) {
+    const std::uint32_t request = value_of(chunk.sequence);
+    RequestState& state = requests_[request];
+    if (state.ended || output_of(request) == 0) return;
+    if (state.first_token_ns == kNotYet) {
+      state.first_token_ns = now_;
+    } else {
+      itl_.add(now_ - state.last_token_ns);  // prefill again after a preemption
+    }
+    state.last_token_ns = now_;
+  }
+
+  // Every row is looked at: how many drafts were accepted is drawn for the token positions that the
+  // row turned out to hold.
+  void draft_results(const Frame& frame) {
+    for (const Drafted& row : frame.rows) {
+      const std::uint32_t request = value_of(row.sequence);
+      RequestState& state = requests_[request];
+      if (state.ended) continue;
+      const std::uint32_t left = output_of(request) - state.emitted;
+      std::uint32_t accepted = 1;
+      while (accepted <= row.drafts.value && accepted < left &&
+             accepts(request, state.emitted + accepted)) {
+        ++accepted;
+      }
+      yield(request, row.epoch, accepted);
+      itl_.add(now_ - state.last_token_ns);
+      state.last_token_ns = now_;
+    }
+    for (const Chunk& chunk : frame.last_chunks) {
+      const std::uint32_t request = value_of(chunk.sequence);
+      RequestState& state = requests_[request];
+      if (state.ended) continue;
+      deliver_from_prompt(chunk);
+      if (output_of(request) > 0) {
+        yield(request, chunk.epoch, 1);
+      } else if (hidden()) {
+        exceptions_.push_back({chunk.sequence, chunk.epoch, TokenCount(0), true});
+      }
+    }
+  }
+
+  bool accepts(std::uint32_t request, std::uint32_t token) const {
+    return draw_permille(config_.seed, Stream::kDraftAcceptance, request, token) <
+           config_.workload.draft_acceptance_permille;
+  }
+
+  void yield(std::uint32_t request, std::uint32_t epoch, std::uint32_t tokens) {
+    RequestState& state = requests_[request];
+    state.emitted += tokens;
+    const bool stop = hidden() && state.emitted == output_of(request);
+    if (tokens == 1 && !stop) return;  // the uniform result
+    exceptions_.push_back({SequenceId{request}, epoch, TokenCount(tokens), stop});
+  }
+
+  void take_ends() {
+    for (const Ended& ended : scheduler_.ended()) {
+      const std::uint32_t request = value_of(ended.sequence);
+      RequestState& state = requests_[request];
+      state.ended = true;
+      last_end_ns_ = now_;
+      stop_waiting(state);
+      overrun(request);
+      switch (ended.reason) {
+        case EndReason::kStop:
+        case EndReason::kLimit: complete_request(request, ended); break;
+        case EndReason::kNever: ++result_.rejected_never; break;
+        case EndReason::kAborted: ++result_.aborted; break;
+      }
+      ++ended_;
+    }
+    scheduler_.clear_ended();
+    if (options_.progress && ended_ >= next_progress_) {
+      options_.progress(ended_);
+      next_progress_ = ended_ + kProgressEvery;
+    }
+  }
+
+  // Its rows in steps behind this one deliver nothing any more.
+  void overrun(std::uint32_t request) {
+    const RequestState& state = requests_[request];
+    bool in_batch = drafting() && state.join_step > 0 && state.left_step == 0;
+    if (in_batch) leave_batch(request);
+    for (Frame& frame : frames_) {
+      const bool row = state.join_step > 0 && state.join_step < frame.step &&
+                       (state.left_step == 0 || frame.step < state.left_step);
+      if (row) --frame.going_on;
+    }
+  }
+
+  void complete_request(std::uint32_t request, const Ended& ended) {
+    const RequestState& state = requests_[request];
+    ++result_.completed;
+    result_.total_input_tokens += trace_.requests[request].prompt;
+    result_.total_output_tokens += ended.emitted.value;
+    const std::int64_t latency = now_ - arrival_of(request);
+    e2el_.add(latency);
+    queue_.add(state.waited_ns);
+    if (state.first_token_ns == kNotYet) return;
+    const std::int64_t first = state.first_token_ns - arrival_of(request);
+    ttft_.add(first);
+    if (ended.emitted.value > 1) {
+      tpot_.add(
+          divide_half_up(static_cast<std::uint64_t>(latency - first), ended.emitted.value - 1));
+    }
+  }
+
+  // ---- the end -------------------------------------------------------------------------------------
+
+  void drain() {
+    digest_.update(scheduler_.journal().unread());
+    scheduler_.journal().clear();
+    if (options_.audit_every == 0) return;
+    const std::uint64_t due = scheduler_.journal().events() / options_.audit_every;
+    if (due == audits_) return;
+    audits_ = due;
+    scheduler_.audit();
+  }
+
+  void stall(const std::string& what) {
+    result_.verdict = Verdict::kStall;
+    result_.verdict_detail = what;
+    for (const WaitReason& reason : scheduler_.explain_wait()) {
+      result_.verdict_detail += "\n  request " + std::to_string(value_of(reason.sequence)) +
+                                " waits for " + word_of(reason.cause);
+      if (reason.lacking.value > 0) {
+        result_.verdict_detail +=
+            " (" + std::to_string(reason.lacking.value) + " " + name_of(reason.pool) + "s short)";
+      }
+      if (reason.has_holder) {
+        result_.verdict_detail += ", held by request " + std::to_string(value_of(reason.holder));
+      }
+    }
+  }
+
+  void check_drained() {
+    scheduler_.audit();
+    if (scheduler_.unfinished() > 0) return;
+    for (const PoolKind kind : {PoolKind::kBlocks, PoolKind::kStateSlots, PoolKind::kDraftSlots}) {
+      PINFOLD_CHECK(scheduler_.pools().of(kind).owned().value == 0, "O10",
+                    std::string("at the end somebody owns a ") + name_of(kind));
+    }
+  }
+
+  RunResult summarise() {
+    if (result_.verdict == Verdict::kOk) {
+      try {
+        check_drained();
+      } catch (const InvariantViolation& violation) {
+        result_.verdict = Verdict::kViolation;
+        result_.verdict_detail = violation.what();
+      }
+    }
+    drain_rest();
+    const SchedulerStats& stats = scheduler_.stats();
+    RunResult& r = result_;
+    r.requests = requests_.size();
+    r.unfinished = requests_.size() - r.completed - r.rejected_never - r.aborted;
+    r.duration_ns = requests_.empty() ? 0 : std::max<std::int64_t>(last_end_ns_ - arrival_of(0), 0);
+    r.ttft = ttft_.stats();
+    r.tpot = tpot_.stats();
+    r.itl = itl_.stats();
+    r.e2el = e2el_.stats();
+    r.queue = queue_.stats();
+    r.preemptions = stats.preemptions;
+    r.recomputed_tokens = stats.recomputed_rows;
+    r.sat_out = stats.sat_out;
+    r.wait_blocks_ns = wait(Wait::kBlocks);
+    r.wait_slot_ns = wait(Wait::kSlot);
+    r.wait_fence_ns = wait(Wait::kFence);
+    r.wait_fork_ns = wait(Wait::kFork);
+    r.wait_run_limit_ns = wait(Wait::kRunLimit);
+    r.wait_budget_ns = wait(Wait::kBudget);
+    r.wait_step_ns = wait(Wait::kStep);
+    r.answers_ok = stats.answered_ok;
+    r.answers_later = stats.answered_later;
+    r.answers_never = stats.answered_never;
+    r.later_blocks = stats.later_blocks;
+    r.later_slot = stats.later_slot;
+    r.later_fence = stats.later_fence;
+    r.later_fork = stats.later_fork;
+    r.forks = stats.forks;
+    r.forks_missed = stats.forks_missed;
+    r.forks_demoted = stats.sharing_lost;
+    r.cow_copies = stats.block_copies;
+    r.copies = stats.block_copies + stats.state_copies;
+    r.drafts_proposed = stats.drafts_planned;
+    r.drafts_accepted = stats.drafts_accepted;
+    const Pool& blocks = scheduler_.pools().blocks();
+    r.blocks_usable = blocks.usable().value;
+    r.blocks_acquired = blocks.acquired();
+    r.blocks_released = blocks.freed();
+    r.blocks_peak_owned = blocks.peak_owned().value;
+    r.blocks_owned_ns_high = static_cast<std::uint64_t>(owned_ns_ >> 64);
+    r.blocks_owned_ns_low = static_cast<std::uint64_t>(owned_ns_);
+    const Pool& slots = scheduler_.pools().of(PoolKind::kStateSlots);
+    r.slots_usable = slots.usable().value;
+    r.slots_peak_owned = slots.peak_owned().value;
+    r.events = scheduler_.journal().events();
+    r.digest = digest_.value();
+    r.digest_timed = digest_timed_.value();
+    return r;
+  }
+
+  void drain_rest() {
+    digest_.update(scheduler_.journal().unread());
+    scheduler_.journal().clear();
+  }
+
+  std::int64_t wait(Wait reason) const {
+    return static_cast<std::int64_t>(wait_ns_[static_cast<std::size_t>(reason)]);
+  }
+
+  static constexpr std::uint64_t kProgressEvery = 1000;
+
+  const Trace& trace_;
+  const RunConfig& config_;
+  const RunOptions& options_;
+  Scheduler scheduler_;
+  StepPlan plan_;
+  RunResult result_;
+  Digest digest_;
+  Digest digest_timed_;
+
+  std::vector<RequestState> requests_;  // by trace index, which is the sequence id
+  Stops stops_;
+  std::vector<Drafted> batch_;  // with drafts: the rows of the next step
+  std::vector<RowResult> exceptions_;
+  std::size_t next_ = 0;  // the next arrival
+
+  std::deque<Frame> frames_;  // steps in flight, oldest first
+  std::vector<Frame> spare_;
+  PicosecondClock picoseconds_;
+  std::int64_t now_ = 0;
+  std::int64_t lane_free_ns_ = 0;  // when the compute lane has nothing queued
+  std::int64_t last_result_ns_ = 0;
+  std::int64_t last_end_ns_ = 0;
+
+  Cause cause_ = Cause::kNone;  // what the head of the queue waits for since the last plan
+  std::uint32_t waiting_ = 0;
+  std::int64_t waited_upto_ = 0;
+  std::vector<std::int64_t> arrived_;  // since the last plan
+  std::array<std::uint64_t, kWaits> wait_ns_{};
+  Wide owned_ns_ = 0;
+  LatencySamples ttft_, tpot_, itl_, e2el_, queue_;
+
+  std::uint64_t passes_without_progress_ = 0;
+  std::uint64_t audits_ = 0;
+  std::uint64_t ended_ = 0;
+  std::uint64_t next_progress_ = kProgressEvery;
+};
+
+}  // namespace
+
+RunResult simulate(const Trace& trace, const RunConfig& config, const RunOptions& options) {
+  return Replay(trace, config, options).run();
+}
+
+}  // namespace pinfold::sim

@@ -1,0 +1,26 @@
+#pragma once
+// One run: a trace replayed on one engine in simulated time.
+
+#include <functional>
+
+#include "sim/config/run_config.h"
+#include "sim/core/run_result.h"
+#include "sim/trace/request.h"
+
+namespace pinfold::sim {
+
+/// How to run, apart from what is simulated: none of this changes a result's bytes.
+struct RunOptions {
+  bool fast_path = true;
+  /// Audit the scheduler after every so many events; 0: only at the end.
+  std::uint64_t audit_every = 0;
+  /// Called now and then with the number of requests that have ended; may be empty.
+  std::function<void(std::uint64_t ended)> progress;
+};
+
+/// Replays `trace` on the engine that `config` describes. Same trace, config and seed: same result,
+/// on any compiler, optimisation level, processor and path. A broken invariant ends the run with
+/// verdict kViolation, a run that cannot go on with kStall.
+RunResult simulate(const Trace& trace, const RunConfig& config, const RunOptions& options);
+
+}  // namespace pinfold::sim

@@ -1,0 +1,161 @@
+#include "sim/report/run_fields.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string_view>
+
+#include "sim/report/decimal.h"
+
+namespace pinfold::sim {
+namespace {
+
+constexpr std::uint64_t kNanoseconds = 1'000'000'000;
+constexpr std::uint32_t kDecimals = 6;  // of rates and means; of milliseconds: whole nanoseconds
+
+class FieldList {
+ public:
+  void integer(std::string name, std::uint64_t value) {
+    add(std::move(name), ReportField::Kind::kNumber, fmt::format("{}", value));
+  }
+  void nanoseconds(std::string name, std::int64_t value_ns) {
+    integer(std::move(name), static_cast<std::uint64_t>(value_ns));
+  }
+  void text(std::string name, std::string value) {
+    add(std::move(name), ReportField::Kind::kText, std::move(value));
+  }
+  /// numerator / denominator, or no value where the denominator is 0.
+  void ratio(std::string name, Unsigned128 numerator, Unsigned128 denominator) {
+    if (denominator == 0) return none(std::move(name));
+    number(std::move(name), decimal(numerator, denominator, kDecimals));
+  }
+  void number(std::string name, std::string decimal_text) {
+    add(std::move(name), ReportField::Kind::kNumber, std::move(decimal_text));
+  }
+  void none(std::string name) { add(std::move(name), ReportField::Kind::kNone, {}); }
+
+  void latency(std::string_view metric, const LatencyStats& stats) {
+    const auto figure = [&](std::string_view statistic, std::int64_t value_ns) {
+      std::string name = fmt::format("{}_{}_ms", statistic, metric);
+      if (stats.samples == 0) return none(std::move(name));
+      number(std::move(name), milliseconds(value_ns, kDecimals));
+    };
+    figure("mean", stats.mean_ns);
+    figure("p50", stats.p50_ns);
+    figure("p90", stats.p90_ns);
+    figure("p99", stats.p99_ns);
+  }
+
+  std::vector<ReportField> take() { return std::move(fields_); }
+
+ private:
+  void add(std::string name, ReportField::Kind kind, std::string value) {
+    fields_.push_back(ReportField{std::move(name), kind, std::move(value)});
+  }
+
+  std::vector<ReportField> fields_;
+};
+
+void add_requests(FieldList& list, const RunResult& result) {
+  const auto duration_ns = static_cast<std::uint64_t>(result.duration_ns);
+  const auto per_second = [&](std::string name, std::uint64_t count) {
+    list.ratio(std::move(name), Unsigned128{count} * kNanoseconds, duration_ns);
+  };
+  list.integer("requests", result.requests);
+  list.integer("completed", result.completed);
+  list.integer("rejected_never", result.rejected_never);
+  list.integer("aborted", result.aborted);
+  list.integer("unfinished", result.unfinished);
+  list.text("verdict", name_of(result.verdict));
+  if (result.verdict != Verdict::kOk) list.text("verdict_detail", result.verdict_detail);
+  list.number("duration_s", seconds(result.duration_ns, 9));
+  list.integer("total_input_tokens", result.total_input_tokens);
+  list.integer("total_output_tokens", result.total_output_tokens);
+  per_second("request_throughput", result.completed);
+  per_second("output_throughput", result.total_output_tokens);
+  per_second("total_token_throughput", result.total_input_tokens + result.total_output_tokens);
+}
+
+void add_latencies(FieldList& list, const RunResult& result) {
+  list.latency("ttft", result.ttft);
+  list.latency("tpot", result.tpot);
+  list.latency("itl", result.itl);
+  list.latency("e2el", result.e2el);
+  list.latency("queue", result.queue);
+}
+
+void add_waiting(FieldList& list, const RunResult& result) {
+  list.integer("preemptions", result.preemptions);
+  list.integer("recomputed_tokens", result.recomputed_tokens);
+  list.integer("sat_out", result.sat_out);
+  list.nanoseconds("wait_ns_by_reason.blocks", result.wait_blocks_ns);
+  list.nanoseconds("wait_ns_by_reason.slot", result.wait_slot_ns);
+  list.nanoseconds("wait_ns_by_reason.fence", result.wait_fence_ns);
+  list.nanoseconds("wait_ns_by_reason.fork", result.wait_fork_ns);
+  list.nanoseconds("wait_ns_by_reason.run_limit", result.wait_run_limit_ns);
+  list.nanoseconds("wait_ns_by_reason.budget", result.wait_budget_ns);
+  list.nanoseconds("wait_ns_by_reason.step", result.wait_step_ns);
+  list.integer("admission.ok", result.answers_ok);
+  list.integer("admission.later", result.answers_later);
+  list.integer("admission.never", result.answers_never);
+  list.integer("later_by_reason.blocks", result.later_blocks);
+  list.integer("later_by_reason.slot", result.later_slot);
+  list.integer("later_by_reason.fence", result.later_fence);
+  list.integer("later_by_reason.fork", result.later_fork);
+}
+
+void add_memory(FieldList& list, const RunResult& result) {
+  list.integer("forks", result.forks);
+  list.integer("forks_missed", result.forks_missed);
+  list.integer("forks_demoted", result.forks_demoted);
+  list.integer("cow_copies", result.cow_copies);
+  list.integer("copies.count", result.copies);
+  list.integer("drafts.proposed", result.drafts_proposed);
+  list.integer("drafts.accepted", result.drafts_accepted);
+  list.integer("blocks.usable", result.blocks_usable);
+  list.integer("blocks.acquired", result.blocks_acquired);
+  list.integer("blocks.released", result.blocks_released);
+  list.integer("blocks.peak_owned", result.blocks_peak_owned);
+  list.ratio("blocks.mean_owned",
+             (Unsigned128{result.blocks_owned_ns_high} << 64) | result.blocks_owned_ns_low,
+             static_cast<std::uint64_t>(result.duration_ns));
+  list.integer("slots.usable", result.slots_usable);
+  list.integer("slots.peak_owned", result.slots_peak_owned);
+}
+
+void add_provenance(FieldList& list, const RunResult& result, const Provenance& provenance) {
+  list.integer("steps", result.steps);
+  list.integer("events", result.events);
+  list.text("digest", hexadecimal(result.digest));
+  list.text("digest_timed", hexadecimal(result.digest_timed));
+  list.text("version", provenance.version);
+  list.text("trace", provenance.trace);
+  list.text("trace_digest", provenance.trace_digest);
+  list.text("config_digest", provenance.config_digest);
+  list.integer("seed", provenance.seed);
+}
+
+}  // namespace
+
+std::vector<ReportField> run_fields(const RunResult& result, const Provenance& provenance) {
+  FieldList list;
+  add_requests(list, result);
+  add_latencies(list, result);
+  add_waiting(list, result);
+  add_memory(list, result);
+  add_provenance(list, result, provenance);
+  return list.take();
+}
+
+const char* name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kOk: return "ok";
+    case Verdict::kStall: return "stall";
+    case Verdict::kViolation: return "violation";
+  }
+  return "?";
+}
+
+std::string hexadecimal(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
+
+}  // namespace pinfold::sim

@@ -1,0 +1,93 @@
+#include "sim/report/run_report.h"
+
+#include <fmt/format.h>
+
+#include "sim/config/json_writer.h"
+#include "sim/report/run_fields.h"
+#include "sim/report/text_report.h"
+
+namespace pinfold::sim {
+namespace {
+
+std::string json_report(const std::vector<ReportField>& fields) {
+  JsonWriter json;
+  json.open_object();
+  std::string_view group;
+  for (const ReportField& field : fields) {
+    const std::string_view name = field.name;
+    const std::size_t point = name.find('.');
+    const std::string_view own_group =
+        point == std::string_view::npos ? std::string_view() : name.substr(0, point);
+    if (own_group != group) {
+      if (!group.empty()) json.close();
+      group = own_group;
+      if (!group.empty()) json.key(group).open_object();
+    }
+    json.key(group.empty() ? name : name.substr(point + 1));
+    switch (field.kind) {
+      case ReportField::Kind::kNumber: json.number(field.text); break;
+      case ReportField::Kind::kText: json.string(field.text); break;
+      case ReportField::Kind::kNone: json.null(); break;
+    }
+  }
+  if (!group.empty()) json.close();
+  json.close();
+  return json.finish();
+}
+
+/// RFC 4180: quotes around a field that needs them, a quote inside doubled.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char letter : text) {
+    if (letter == '"') quoted += '"';
+    quoted += letter;
+  }
+  return quoted + '"';
+}
+
+std::string csv_report(const std::vector<ReportField>& fields) {
+  std::string names;
+  std::string values;
+  for (const ReportField& field : fields) {
+    if (!names.empty()) {
+      names += ',';
+      values += ',';
+    }
+    names += field.name;
+    values += csv_field(field.text);
+  }
+  return names + '\n' + values + '\n';
+}
+
+std::string markdown_cell(const ReportField& field) {
+  if (field.kind == ReportField::Kind::kNone) return "-";
+  std::string text;
+  for (const char letter : field.text) {
+    if (letter == '|') text += '\\';
+    text += letter == '\n' ? ' ' : letter;
+  }
+  return text;
+}
+
+std::string markdown_report(const std::vector<ReportField>& fields) {
+  std::string table = "| figure | value |\n| :--- | ---: |\n";
+  for (const ReportField& field : fields) {
+    table += fmt::format("| {} | {} |\n", field.name, markdown_cell(field));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string run_report(const RunResult& result, const Provenance& provenance, ReportFormat format) {
+  switch (format) {
+    case ReportFormat::kText: return text_report(result, provenance);
+    case ReportFormat::kJson: return json_report(run_fields(result, provenance));
+    case ReportFormat::kCsv: return csv_report(run_fields(result, provenance));
+    case ReportFormat::kMarkdown: return markdown_report(run_fields(result, provenance));
+  }
+  return {};
+}
+
+}  // namespace pinfold::sim

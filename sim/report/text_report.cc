@@ -1,0 +1,167 @@
+#include "sim/report/text_report.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "sim/report/decimal.h"
+#include "sim/report/run_fields.h"
+
+namespace pinfold::sim {
+namespace {
+
+constexpr std::uint64_t kNanoseconds = 1'000'000'000;
+constexpr std::uint32_t kDecimals = 2;
+
+/// Rulers of 50 columns and lines of a 40-column label and a value, as vLLM's benchmark prints them.
+class Page {
+ public:
+  void title(std::string_view text) { text_ += fmt::format("{:=^50}\n", text); }
+  void section(std::string_view text) { text_ += fmt::format("{:-^50}\n", text); }
+  void line(std::string_view label, std::string_view value) {
+    text_ += fmt::format("{:<40} {}\n", label, value);
+  }
+  void line(std::string_view label, std::uint64_t value) {
+    line(label, std::string_view(fmt::format("{}", value)));
+  }
+  void ratio(std::string_view label, Unsigned128 numerator, Unsigned128 denominator) {
+    line(label, denominator == 0 ? std::string("-") : decimal(numerator, denominator, kDecimals));
+  }
+  void waited(std::string_view label, std::int64_t value_ns) { line(label, seconds(value_ns, 3)); }
+
+  void latency(std::string_view title, std::string_view metric, const LatencyStats& stats) {
+    section(title);
+    const auto figure = [&](std::string_view statistic, std::int64_t value_ns) {
+      line(fmt::format("{} {} (ms):", statistic, metric),
+           stats.samples == 0 ? std::string("-") : milliseconds(value_ns, kDecimals));
+    };
+    figure("Mean", stats.mean_ns);
+    figure("Median", stats.p50_ns);
+    figure("P90", stats.p90_ns);
+    figure("P99", stats.p99_ns);
+  }
+
+  void end() { text_ += std::string(50, '=') + '\n'; }
+  void paragraph(std::string_view text) { text_ += fmt::format("{}\n", text); }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+void add_benchmark_block(Page& page, const RunResult& result) {
+  const auto duration_ns = static_cast<std::uint64_t>(result.duration_ns);
+  const auto per_second = [&](std::string_view label, std::uint64_t count) {
+    page.ratio(label, Unsigned128{count} * kNanoseconds, duration_ns);
+  };
+  page.title(" Serving Benchmark Result ");
+  page.line("Successful requests:", result.completed);
+  page.line("Failed requests:", result.rejected_never + result.aborted + result.unfinished);
+  page.line("Benchmark duration (s):", seconds(result.duration_ns, kDecimals));
+  page.line("Total input tokens:", result.total_input_tokens);
+  page.line("Total generated tokens:", result.total_output_tokens);
+  per_second("Request throughput (req/s):", result.completed);
+  per_second("Output token throughput (tok/s):", result.total_output_tokens);
+  per_second("Total token throughput (tok/s):",
+             result.total_input_tokens + result.total_output_tokens);
+  page.latency("Time to First Token", "TTFT", result.ttft);
+  page.latency("Time per Output Token (excl. 1st token)", "TPOT", result.tpot);
+  page.latency("Inter-token Latency", "ITL", result.itl);
+  page.latency("End-to-end Latency", "E2EL", result.e2el);
+}
+
+void add_pool(Page& page, const RunResult& result) {
+  page.section("Pool");
+  page.line("Usable blocks:", result.blocks_usable);
+  page.line("Peak owned blocks:", result.blocks_peak_owned);
+  page.ratio("Mean owned blocks:",
+             (Unsigned128{result.blocks_owned_ns_high} << 64) | result.blocks_owned_ns_low,
+             static_cast<std::uint64_t>(result.duration_ns));
+  page.ratio("Peak owned (% of usable):", Unsigned128{result.blocks_peak_owned} * 100,
+             result.blocks_usable);
+  page.line("Blocks acquired:", result.blocks_acquired);
+  page.line("Blocks released:", result.blocks_released);
+}
+
+void add_waiting(Page& page, const RunResult& result) {
+  page.section("Admission and Waiting");
+  page.line("Requests admitted (OK):", result.answers_ok);
+  page.line("Requests ever refused (LATER):", result.answers_later);
+  page.line("  for blocks:", result.later_blocks);
+  page.line("  for a state slot:", result.later_slot);
+  page.line("  for a fence:", result.later_fence);
+  page.line("  for a fork:", result.later_fork);
+  page.line("Requests that can never run (NEVER):", result.answers_never);
+  if (result.unfinished > 0) page.line("Unfinished requests:", result.unfinished);
+  if (result.aborted > 0) page.line("Aborted requests:", result.aborted);
+  const auto statistic = [&](std::string_view label, std::int64_t value_ns) {
+    page.line(label,
+              result.queue.samples == 0 ? std::string("-") : milliseconds(value_ns, kDecimals));
+  };
+  statistic("Mean queue time (ms):", result.queue.mean_ns);
+  statistic("Median queue time (ms):", result.queue.p50_ns);
+  statistic("P90 queue time (ms):", result.queue.p90_ns);
+  statistic("P99 queue time (ms):", result.queue.p99_ns);
+  page.waited("All requests waited for blocks (s):", result.wait_blocks_ns);
+  page.waited("  for a state slot (s):", result.wait_slot_ns);
+  page.waited("  for a fence (s):", result.wait_fence_ns);
+  page.waited("  for a fork (s):", result.wait_fork_ns);
+  page.waited("  for the run limit (s):", result.wait_run_limit_ns);
+  page.waited("  for the token budget (s):", result.wait_budget_ns);
+  page.waited("  for the running step's end (s):", result.wait_step_ns);
+}
+
+void add_movement(Page& page, const RunResult& result) {
+  page.section("Preemption");
+  page.line("Preemptions:", result.preemptions);
+  page.line("Recomputed tokens:", result.recomputed_tokens);
+  page.line("Steps sat out:", result.sat_out);
+  page.section("Copies");
+  page.line("Copies:", result.copies);
+  page.line("Copy-on-write copies:", result.cow_copies);
+  page.line("Forks:", result.forks);
+  page.line("Forks run as ordinary requests:", result.forks_missed);
+  page.line("Forks demoted (sharing lost):", result.forks_demoted);
+  if (result.drafts_proposed > 0) {
+    page.section("Drafts");
+    page.line("Draft tokens proposed:", result.drafts_proposed);
+    page.line("Draft tokens accepted:", result.drafts_accepted);
+    page.ratio("Acceptance rate (%):", Unsigned128{result.drafts_accepted} * 100,
+               result.drafts_proposed);
+  }
+  if (result.slots_usable > 0) {
+    page.section("Slots");
+    page.line("Usable slots:", result.slots_usable);
+    page.line("Peak owned slots:", result.slots_peak_owned);
+  }
+}
+
+void add_run(Page& page, const RunResult& result, const Provenance& provenance) {
+  page.section("Run");
+  page.line("Verdict:", name_of(result.verdict));
+  page.line("Steps:", result.steps);
+  page.line("Events:", result.events);
+  page.line("Version:", provenance.version);
+  page.line("Trace:", provenance.trace);
+  page.line("Trace digest:", provenance.trace_digest);
+  page.line("Configuration digest:", provenance.config_digest);
+  page.line("Seed:", provenance.seed);
+  page.line("Digest:", hexadecimal(result.digest));
+  page.line("Digest with times:", hexadecimal(result.digest_timed));
+}
+
+}  // namespace
+
+std::string text_report(const RunResult& result, const Provenance& provenance) {
+  Page page;
+  add_benchmark_block(page, result);
+  add_pool(page, result);
+  add_waiting(page, result);
+  add_movement(page, result);
+  add_run(page, result, provenance);
+  page.end();
+  if (result.verdict != Verdict::kOk) page.paragraph(result.verdict_detail);
+  return page.take();
+}
+
+}  // namespace pinfold::sim

@@ -1,0 +1,14 @@
+#pragma once
+// The report for people.
+
+#include <string>
+
+#include "sim/core/run_result.h"
+#include "sim/report/run_report.h"
+
+namespace pinfold::sim {
+
+/// See run_report(), kText.
+std::string text_report(const RunResult& result, const Provenance& provenance);
+
+}  // namespace pinfold::sim

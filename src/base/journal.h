@@ -1,0 +1,108 @@
+#pragma once
+// The journal: the one observer. A flat, append-only stream of records in the canonical order of
+// events; digest, recorder, shadow, ledger, metrics and "first differing event" all read these bytes.
+// No virtual call, no callback: the owner drains it when it likes.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace pinfold {
+
+/// What happened. The comment says what `count`, `aux` and the ids of the record hold.
+enum class Verb : std::uint8_t {
+  kArrive = 1,  // count: prompt; aux: limit
+  kAnswer,      // detail: answer and cause; count: blocks asked for; aux: state slots asked for
+  kAcquire,     // count: ids, in table order
+  kPin,         // count: ids, in table order
+  kRelease,     // count: ids, in table order (dropped in the pool's release order)
+  kPark,        // count: ids, in the order of their later drops; aux: compute ticket awaited
+  kUnpark,      // count: ids, in the order of the drops; aux: compute ticket that passed
+  kCopyQueued,  // count 2: from, to (0: release only); aux: rows
+  kFork,        // count: rows shared (C); aux: the parent
+  kForkMissed,  // the fork became an ordinary request; aux: the parent
+  kJoin,        // a decode row joins the batch; count: known tokens (H); aux: processed rows (C)
+  kLeave,       // a decode row leaves the batch without an end
+  kDrafts,      // count: drafts of this step's row
+  kChunk,       // count: rows; aux: first position
+  kStep,        // a step is dispatched; count: rows; aux: prompt rows
+  kResult,      // a step's result was processed; aux: 1 if the step failed
+  kCommit,      // exception to "one token, goes on"; count: tokens accepted
+  kSitOut,      // a running sequence skips this step; aux: blocks it lacks
+  kPreempt,     // count: known tokens kept; aux: rows in flight
+  kDemote,      // a waiting fork is requeued with its whole prompt; count: prompt
+  kEnd,         // detail: reason; count: tokens emitted
+};
+
+/// One record; `ids` block ids follow it in the stream.
+struct Record {
+  Verb verb;
+  PoolKind pool;
+  std::uint16_t detail;
+  std::uint32_t sequence;
+  std::uint32_t count;
+  std::uint32_t aux;
+};
+static_assert(sizeof(Record) == 16);
+
+/// Number of block ids that follow a record.
+constexpr std::uint32_t ids_after(const Record& record) {
+  switch (record.verb) {
+    case Verb::kAcquire:
+    case Verb::kPin:
+    case Verb::kRelease:
+    case Verb::kPark:
+    case Verb::kUnpark:
+    case Verb::kCopyQueued: return record.count;
+    default: return 0;
+  }
+}
+
+/// The stream. Appending costs one copy into a buffer that keeps its capacity; a journal that is
+/// switched off costs one branch per record.
+class Journal {
+ public:
+  void set_enabled(bool enabled) { enabled_ = enabled; }
+  bool enabled() const { return enabled_; }
+
+  /// Number of records appended so far, also while switched off: the logical event number.
+  std::uint64_t events() const { return events_; }
+
+  void append(const Record& record) {
+    ++events_;
+    if (!enabled_) return;
+    write(&record, sizeof record);
+  }
+
+  /// `record.count` must be `ids.size()`.
+  void append(const Record& record, std::span<const BlockId> ids) {
+    ++events_;
+    if (!enabled_) return;
+    write(&record, sizeof record);
+    write(ids.data(), ids.size_bytes());
+  }
+
+  /// Bytes appended since the last clear(); records and ids in host byte order (little-endian on
+  /// every supported platform).
+  std::span<const std::byte> unread() const { return {bytes_.data(), size_}; }
+  void clear() { size_ = 0; }
+
+ private:
+  void write(const void* from, std::size_t size) {
+    if (size == 0) return;
+    if (bytes_.size() - size_ < size) bytes_.resize(2 * bytes_.size() + size + 4096);
+    std::memcpy(bytes_.data() + size_, from, size);
+    size_ += size;
+  }
+
+  std::vector<std::byte> bytes_;
+  std::size_t size_ = 0;
+  std::uint64_t events_ = 0;
+  bool enabled_ = false;
+};
+
+}  // namespace pinfold

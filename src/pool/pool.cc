@@ -1,0 +1,168 @@
+#include "pool/pool.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace pinfold {
+namespace {
+
+// The count fits the record; one more owner than this is a violation, never a wrap.
+constexpr std::uint16_t kOwnersMax = UINT16_MAX;
+constexpr std::uint32_t kIdsMax = std::uint32_t{1} << 31;  // the ring's size must fit 32 bits
+
+}  // namespace
+
+Pool::Pool(const PoolOptions& options) : options_(options) {
+  PINFOLD_CHECK(options.ids >= 1, "O2", "a pool counts the never-issued id 0");
+  PINFOLD_CHECK(options.ids <= kIdsMax, "O2", "a pool of " + std::to_string(options.ids) + " ids");
+  owners_.resize(options.ids);
+  ring_.resize(std::bit_ceil(options.ids));
+  mask_ = static_cast<std::uint32_t>(ring_.size()) - 1;
+  free_count_ = options.ids - 1;
+  // LIFO issues from the back, so the lowest id is placed there: both orders start with id 1.
+  const bool fifo = options.free_order == FreeOrder::kFifo;
+  for (std::uint32_t n = 0; n < free_count_; ++n)
+    ring_[n] = BlockId{fifo ? n + 1 : free_count_ - n};
+}
+
+std::string Pool::describe(BlockId id) const {
+  const Owners& owners = owners_[index_of(id)];
+  return std::string(name_of(options_.kind)) + " " + std::to_string(index_of(id)) + " with " +
+         std::to_string(owners.all) + " owners, " + std::to_string(owners.holds) + " of them holds";
+}
+
+Pool::Owners& Pool::at(BlockId id) {
+  PINFOLD_CHECK(id != kNoBlock, "O2", std::string(name_of(options_.kind)) + " 0 is never issued");
+  PINFOLD_CHECK(index_of(id) < options_.ids, "O2",
+                std::string(name_of(options_.kind)) + " " + std::to_string(index_of(id)) +
+                    " is outside a pool of " + std::to_string(options_.ids));
+  return owners_[index_of(id)];
+}
+
+const Pool::Owners& Pool::at(BlockId id) const { return const_cast<Pool*>(this)->at(id); }
+
+std::uint32_t Pool::owners(BlockId id) const { return at(id).all; }
+std::uint32_t Pool::holds(BlockId id) const { return at(id).holds; }
+
+void Pool::take(std::span<BlockId> out) {
+  PINFOLD_CHECK(out.size() <= free_count_, "O3",
+                "asked for " + std::to_string(out.size()) + " of " + std::to_string(free_count_) +
+                    " available ids: count first, then take");
+  if (options_.free_order == FreeOrder::kFifo) {
+    for (BlockId& id : out) id = ring_[head_++ & mask_];
+  } else {
+    for (std::size_t n = 0; n < out.size(); ++n) {
+      out[n] = ring_[(head_ + free_count_ - 1 - static_cast<std::uint32_t>(n)) & mask_];
+    }
+  }
+  free_count_ -= static_cast<std::uint32_t>(out.size());
+  acquired_ += out.size();
+  peak_owned_ = std::max(peak_owned_, owned().value);
+  for (const BlockId id : out) {
+    Owners& owners = owners_[index_of(id)];
+    PINFOLD_CHECK(owners.all == 0, "O2", describe(id) + " was on the free list");
+    owners.all = 1;
+  }
+}
+
+void Pool::pin(std::span<const BlockId> ids) {
+  for (const BlockId id : ids) {
+    PINFOLD_CHECK(at(id).all > 0, "O2", "pin of free " + describe(id));
+  }
+  for (std::size_t n = 0; n < ids.size(); ++n) {
+    Owners& owners = owners_[index_of(ids[n])];
+    if (owners.all == kOwnersMax) [[unlikely]] {
+      // Found only here, because an id may be named more than once; the owners added so far go.
+      for (const BlockId id : ids.first(n)) remove_owner(id);
+      throw_violation("O2", "owners.all < kOwnersMax", "too many owners: " + describe(ids[n]));
+    }
+    if (owners.holds == owners.all) --parked_;  // a parked id is owned by a table again
+    ++owners.all;
+  }
+}
+
+void Pool::push_free(BlockId id) {
+  ring_[(head_ + free_count_) & mask_] = id;
+  ++free_count_;
+  ++freed_;
+}
+
+void Pool::remove_owner(BlockId id) {
+  Owners& owners = owners_[index_of(id)];
+  --owners.all;
+  if (owners.all == 0) {
+    push_free(id);
+  } else if (owners.all == owners.holds) {
+    ++parked_;
+  }
+}
+
+void Pool::drop(BlockId id) {
+  const Owners& owners = at(id);
+  PINFOLD_CHECK(owners.all > owners.holds, "O2", "release of " + describe(id) + " by no owner");
+  remove_owner(id);
+}
+
+void Pool::release(std::span<const BlockId> table) {
+  if (options_.release_order == ReleaseOrder::kReverse) {
+    for (std::size_t n = table.size(); n-- > 0;) drop(table[n]);
+  } else {
+    for (const BlockId id : table) drop(id);
+  }
+}
+
+void Pool::park(std::span<const BlockId> ids) {
+  for (const BlockId id : ids) {
+    Owners& owners = at(id);
+    PINFOLD_CHECK(owners.all > owners.holds, "O9", "park of " + describe(id) + " by no owner");
+    ++owners.holds;
+    if (owners.holds == owners.all) ++parked_;
+  }
+}
+
+void Pool::unpark(std::span<const BlockId> ids) {
+  for (const BlockId id : ids) {
+    Owners& owners = at(id);
+    PINFOLD_CHECK(owners.holds > 0, "O9", "a fence released " + describe(id) + " without a hold");
+    if (owners.holds == owners.all) --parked_;
+    --owners.holds;
+    remove_owner(id);
+  }
+}
+
+std::vector<BlockId> Pool::free_list() const {
+  std::vector<BlockId> list(free_count_);
+  for (std::uint32_t n = 0; n < free_count_; ++n) {
+    const bool fifo = options_.free_order == FreeOrder::kFifo;
+    list[n] = ring_[(head_ + (fifo ? n : free_count_ - 1 - n)) & mask_];
+  }
+  return list;
+}
+
+void Pool::audit() const {
+  std::vector<bool> listed(options_.ids);
+  for (const BlockId id : free_list()) {
+    PINFOLD_CHECK(at(id).all == 0, "law 1", describe(id) + " is on the free list");
+    PINFOLD_CHECK(!listed[index_of(id)], "law 1", describe(id) + " is on the free list twice");
+    listed[index_of(id)] = true;
+  }
+  std::uint32_t owned_ids = 0;
+  std::uint32_t parked_ids = 0;
+  for (std::uint32_t index = 1; index < options_.ids; ++index) {
+    const Owners& owners = owners_[index];
+    const BlockId id{index};
+    PINFOLD_CHECK((owners.all == 0) == listed[index], "law 1", describe(id) + " is in no state");
+    PINFOLD_CHECK(owners.holds <= owners.all, "law 2", describe(id));
+    if (owners.all > 0) ++owned_ids;
+    if (owners.all > 0 && owners.all == owners.holds) ++parked_ids;
+  }
+  PINFOLD_CHECK(owners_[0].all == 0, "O2", "id 0 has owners");
+  PINFOLD_CHECK(owned_ids == owned().value, "law 1",
+                std::to_string(owned_ids) + " ids have owners");
+  PINFOLD_CHECK(acquired_ == freed_ + owned_ids, "law 3",
+                std::to_string(acquired_) + " ids were issued, " + std::to_string(freed_) +
+                    " came back and " + std::to_string(owned_ids) + " are owned");
+  PINFOLD_CHECK(parked_ids == parked_, "law 2", std::to_string(parked_ids) + " ids are parked");
+}
+
+}  // namespace pinfold

@@ -1,0 +1,221 @@
+#pragma once
+// The scheduler's state and verbs. A regular value: no pointers out, no hash containers; copying it
+// forks the world. engine/scheduler.h is the documented surface; this header is its inside.
+//
+// The files of this folder, in the order in which a step uses them:
+//   running.cc   growth, shrink, sit-outs and preemption of running sequences
+//   forks.cc     waiting forks: pins, copies, demotion
+//   prompts.cc   chunks of unfinished prompts, then admissions
+//   results.cc   commit, ends, failed steps, fences
+//   steady.cc    the fast path: rows that need no visit
+//   inspect.cc   views, wait reasons, hash, audit
+//   core.cc      arrivals, ends and the order of a pass
+
+#include <span>
+#include <vector>
+
+#include "base/journal.h"
+#include "pool/fence_holds.h"
+#include "scheduler/options.h"
+#include "scheduler/plan.h"
+#include "scheduler/stats.h"
+#include "scheduler/waiting_queue.h"
+
+namespace pinfold {
+
+/// One sequence as a reader sees it; spans live until the next mutating call.
+struct SequenceView {
+  SequenceId id{};
+  std::uint32_t epoch = 0;
+  Phase phase = Phase::kWaiting;
+  RowCounts rows;  // H, C, F
+  TokenCount emitted;
+  TokenCount prompt_end;  // rows that prefill computes
+  std::span<const BlockId> table;
+  BlockId state = kNoBlock;
+  BlockId draft = kNoBlock;
+  StepNumber last_step{};
+  bool frozen = false;  // sits out until a fork has cloned its state slot
+};
+
+/// What an unfinished sequence that does not run waits for.
+struct WaitReason {
+  SequenceId sequence{};
+  Cause cause = Cause::kNone;
+  PoolKind pool = PoolKind::kBlocks;  // for kBlocks and kSlot
+  BlockCount lacking;                 // ids of that pool beyond what is available
+  SequenceId holder{};                // who holds what it waits for, if has_holder
+  bool has_holder = false;
+  Fence fence;  // what has to pass first, if any ticket is set
+};
+
+class Core {
+ public:
+  explicit Core(const SchedulerOptions& options);
+
+  Answer add(SequenceId id, const RequestSpec& spec);
+  Answer fork(SequenceId parent, SequenceId child, const RequestSpec& spec);
+  bool abort(SequenceId id);
+  void plan_step(StepPlan& plan);
+  void on_step_complete(const StepResult& result);
+  void on_passed(Lane lane, Ticket ticket);
+
+  const SchedulerOptions& options() const { return options_; }
+  const SchedulerStats& stats() const { return stats_; }
+  const Pools& pools() const { return pools_; }
+  const FenceHolds& holds() const { return holds_; }
+  Journal& journal() { return journal_; }
+  std::span<const Ended> ended() const { return ended_; }
+  void clear_ended() { ended_.clear(); }
+
+  bool knows(SequenceId id) const { return store_.find(id) != kNoSlot; }
+  SequenceView view(SequenceId id) const;
+  std::vector<SequenceId> running() const;  // in join order
+  std::vector<SequenceId> waiting() const;  // in queue order
+  std::vector<SequenceId> forks() const;    // waiting forks in fork order
+  std::uint32_t unfinished() const { return store_.live(); }
+  std::uint32_t waiting_count() const { return static_cast<std::uint32_t>(waiting_.size()); }
+  std::uint32_t running_count() const { return static_cast<std::uint32_t>(running_.size()); }
+  StepNumber planned() const { return StepNumber{planned_}; }
+  StepNumber done() const { return StepNumber{done_}; }
+
+  std::vector<WaitReason> explain_wait() const;
+  std::uint64_t state_hash() const;
+  void audit() const;
+
+ private:
+  /// One attempt at a step.
+  struct Pass {
+    StepPlan& plan;
+    std::uint64_t step;
+    std::uint32_t budget;          // rows left of the token budget
+    std::uint32_t draft_room = 0;  // drafts that leave every running row its own row
+    bool preempted = false;
+    bool sat_out = false;
+    bool fork_refused = false;
+    bool fork_ended = false;  // answered NEVER: its parent may run again
+    Hold copies;              // sources of this step's copies
+  };
+
+  struct Visit {
+    std::uint64_t join;
+    SlotIndex slot;
+  };
+  struct WheelEntry {
+    std::uint64_t join;
+    std::uint64_t generation;
+    SlotIndex slot;
+  };
+  struct LimitEntry {
+    std::uint64_t step;  // in which the row plans its last row
+    std::uint64_t join;
+    std::uint64_t generation;
+    SlotIndex slot;
+  };
+
+  // core.cc
+  void note(Verb verb, const Sequence& sequence, std::uint32_t count = 0, std::uint32_t aux = 0,
+            std::uint16_t detail = 0);
+  void note_ids(Verb verb, PoolKind pool, const Sequence& sequence, std::span<const BlockId> ids,
+                std::uint32_t aux = 0);
+  bool fits_ever(const RequestSpec& spec, TokenCount prompt) const;
+  Demand demand_of(const Sequence& sequence) const;
+  void acquire_blocks(Sequence& sequence, BlockCount count);
+  BlockId acquire_slot(PoolKind pool, const Sequence& sequence);
+  void join_running(SlotIndex slot, Phase phase);
+  void leave_running(SlotIndex slot);
+  void let_go(Sequence& sequence);
+  void finish(SlotIndex slot, EndReason reason);
+  void preempt(SlotIndex slot);
+  void leave_batch(Sequence& sequence, std::vector<Left>& left);
+  std::size_t position_in(const std::vector<SlotIndex>& list, std::uint64_t join) const;
+  bool nothing_pending() const { return planned_ == done_ && holds_.empty(); }
+  void plan_pass(Pass& pass);
+  void dispatch(Pass& pass);
+
+  // running.cc
+  void plan_running(Pass& pass);
+  void plan_row(Pass& pass, SlotIndex slot);
+  TokenCount drafts_wanted(const Pass& pass, const Sequence& sequence, TokenCount room) const;
+  void give_back_surplus(Sequence& sequence, BlockCount need);
+  enum class Room : std::uint8_t { kFits, kSitOut, kGone };
+  Room make_room(Pass& pass, SlotIndex slot, TokenCount& drafts);
+  void sit_out(Pass& pass, Sequence& sequence);
+  void plan_decode_row(Pass& pass, Sequence& sequence, TokenCount drafts);
+
+  // forks.cc
+  struct ForkShape {
+    bool decode = false;     // decode path
+    BlockCount shared;       // leading blocks that stay shared
+    BlockCount fresh;        // new blocks
+    bool copy_tail = false;  // the first fresh block receives table[shared]
+    bool clone_state = false;
+  };
+  ForkShape shape_of(const Sequence& child) const;
+  void pin_parent(Sequence& child, const SequenceView& parent);
+  void miss_settling_children(SequenceId parent);
+  void miss_fork(SlotIndex slot);
+  void unfreeze_parent(const Sequence& child);
+  void plan_forks(Pass& pass);
+  Cause try_fork(Pass& pass, SlotIndex slot);
+  void grant_fork(Pass& pass, SlotIndex slot, const ForkShape& shape);
+  bool demote_youngest_fork();
+
+  // prompts.cc
+  void plan_prompts(Pass& pass);
+  void plan_admissions(Pass& pass);
+  Cause try_admit(Pass& pass, SlotIndex slot);
+  void plan_chunk(Pass& pass, Sequence& sequence);
+  void answer_later(Sequence& sequence, Cause cause, const Demand& demand);
+  void answer_ok(Sequence& sequence, const Demand& demand);
+
+  // results.cc
+  void fail_steps(std::uint64_t step);
+  void name_exceptions(std::span<const RowResult> exceptions);
+  void commit(SlotIndex slot, std::span<const RowResult> exceptions);
+  void end_due();
+
+  // steady.cc
+  void collect_visits(std::uint64_t step);
+  void retire_limits(std::uint64_t step);
+  void promote_steady(std::uint64_t step);
+  bool may_be_steady(const Sequence& sequence) const;
+  void make_steady(SlotIndex slot, std::uint64_t step);
+  void make_explicit(SlotIndex slot);
+  RowCounts rows_of(const Sequence& sequence) const;
+  TokenCount emitted_of(const Sequence& sequence) const;
+
+  SchedulerOptions options_;
+  bool fast_ = false;
+  Pools pools_;
+  FenceHolds holds_;
+  Journal journal_;
+  SchedulerStats stats_;
+  Passed passed_;
+
+  SequenceStore store_;
+  WaitingQueue waiting_;
+  std::vector<SlotIndex> forks_;    // waiting forks in fork order
+  std::vector<SlotIndex> running_;  // in join order
+  std::vector<SlotIndex> active_;   // running ones that are visited one by one, in join order
+  std::vector<SlotIndex> late_;     // waiting ones whose last epoch still has steps in flight
+  std::uint32_t decodes_ = 0;       // running ones in phase kDecode
+  std::uint64_t joins_ = 0;
+  std::uint64_t planned_ = 0;      // steps dispatched
+  std::uint64_t done_ = 0;         // steps whose result was processed
+  std::uint64_t failed_upto_ = 0;  // results up to here commit nothing
+  std::vector<Ended> ended_;
+  std::vector<Left> left_pending_;  // rows that left between two plans
+
+  // The fast path's books; empty when it is off.
+  std::vector<std::vector<WheelEntry>> wheel_;  // by step mod B: rows that cross a block then
+  std::vector<LimitEntry> limits_;              // min-heap by (step, join)
+  std::uint32_t steady_rows_ = 0;
+  std::uint64_t steady_context_ = 0;  // sum of C + F over steady rows
+
+  // Buffers of one call, kept for their capacity.
+  std::vector<Visit> visits_;
+  std::vector<SlotIndex> due_;
+};
+
+}  // namespace pinfold

@@ -1,0 +1,267 @@
+// Rule O8: a fork pins its parent's whole table and state slot, then separates what must be private.
+
+#include <algorithm>
+
+#include "scheduler/core.h"
+#include "scheduler/tickets.h"
+
+namespace pinfold {
+
+Answer Core::fork(SequenceId parent_id, SequenceId child_id, const RequestSpec& spec) {
+  PINFOLD_CHECK(spec.prompt.value >= 1, "O3", "a request has a prompt");
+  const SlotIndex parent_slot = store_.find(parent_id);
+  SequenceView parent;
+  if (parent_slot != kNoSlot) parent = view(parent_id);
+  const bool runs = parent.phase == Phase::kPrefill || parent.phase == Phase::kDecode;
+  if (parent_slot == kNoSlot || !runs || parent.rows.processed.value == 0) {
+    ++stats_.forks_missed;
+    Sequence named;
+    named.id = child_id;
+    note(Verb::kForkMissed, named, 0, value_of(parent_id));
+    return add(child_id, spec);
+  }
+
+  RequestSpec bounded = spec;
+  const TokenCount known = std::max(spec.prompt, parent.rows.processed + TokenCount(1));
+  if (known <= options_.max_model_len) {
+    bounded.limit = std::min(spec.limit, options_.max_model_len - known + TokenCount(1));
+  }
+  if (!fits_ever(bounded, known)) return add(child_id, spec);
+
+  const SlotIndex slot = store_.create(child_id);
+  Sequence& child = store_[slot];
+  child.spec = bounded;
+  child.rows.history = spec.prompt;
+  child.parent = parent_id;
+  child.parent_epoch = parent.epoch;
+  note(Verb::kArrive, child, spec.prompt.value, spec.limit.value);
+  forks_.push_back(slot);
+  if (options_.state == Switch::kOff) {
+    pin_parent(child, parent);
+    return Answer::kOk;
+  }
+  // A state slot cannot be cut back: the parent sits out from now on, its rows in flight settle, and
+  // only then is there a state that belongs to exactly C rows.
+  make_explicit(parent_slot);
+  ++store_[parent_slot].freezers;
+  child.phase = Phase::kForkSettling;
+  if (parent.rows.in_flight.value == 0) pin_parent(child, view(parent_id));
+  return Answer::kOk;
+}
+
+void Core::pin_parent(Sequence& child, const SequenceView& parent) {
+  const TokenCount shared = parent.rows.processed;
+  child.phase = Phase::kForkPinned;
+  child.rows.processed = shared;
+  child.computed_high = shared;
+  if (child.spec.prompt <= shared) {
+    // Nothing of its own to compute: it goes on from the parent's next token. A request that yields
+    // nothing has one row to compute all the same, as a prompt.
+    child.decode_fork = child.spec.limit.value > 0;
+    child.rows.history = shared + TokenCount(1);
+    child.spec.prompt = child.rows.history;
+    child.spec.limit = std::min(child.spec.limit,
+                                options_.max_model_len - std::min(shared, options_.max_model_len));
+  }
+  child.table.assign(parent.table.begin(), parent.table.end());
+  note(Verb::kFork, child, shared.value, value_of(parent.id));
+  note_ids(Verb::kPin, PoolKind::kBlocks, child, child.table);
+  pools_.blocks().pin(child.table);
+  if (parent.state != kNoBlock) {
+    child.state = parent.state;
+    const std::span<const BlockId> state(&child.state, 1);
+    note_ids(Verb::kPin, PoolKind::kStateSlots, child, state);
+    pools_.of(PoolKind::kStateSlots).pin(state);
+  }
+}
+
+void Core::unfreeze_parent(const Sequence& child) {
+  if (options_.state == Switch::kOff) return;
+  const SlotIndex slot = store_.find(child.parent);
+  if (slot == kNoSlot) return;
+  Sequence& parent = store_[slot];
+  if (parent.epoch != child.parent_epoch) return;  // preempted since: it froze for nobody
+  PINFOLD_CHECK(parent.freezers > 0, "O8", "a fork's parent was not frozen");
+  --parent.freezers;
+}
+
+// The parent left before its state had settled: there is nothing to share.
+void Core::miss_settling_children(SequenceId parent) {
+  for (std::size_t n = 0; n < forks_.size();) {
+    const SlotIndex slot = forks_[n];
+    const bool lost = store_[slot].phase == Phase::kForkSettling && store_[slot].parent == parent;
+    if (!lost) {
+      ++n;
+      continue;
+    }
+    forks_.erase(forks_.begin() + static_cast<std::ptrdiff_t>(n));
+    miss_fork(slot);
+  }
+}
+
+void Core::miss_fork(SlotIndex slot) {
+  Sequence& child = store_[slot];
+  ++stats_.forks_missed;
+  note(Verb::kForkMissed, child, 0, value_of(child.parent));
+  child.phase = Phase::kWaiting;
+  waiting_.insert(child, slot);
+}
+
+Core::ForkShape Core::shape_of(const Sequence& child) const {
+  const TokenCount block_size = options_.block_size;
+  const TokenCount processed = child.rows.processed;
+  ForkShape shape;
+  shape.decode = child.decode_fork;
+  const BlockCount holding = blocks_for(processed, block_size);  // blocks with processed rows
+  const bool ends_inside = processed.value % block_size.value != 0;
+  // Decode path: the last block that holds processed rows is copied even when it is full.
+  shape.copy_tail = shape.decode || ends_inside;
+  if (shape.copy_tail && options_.sole_owner == SoleOwner::kAdopt) {
+    const BlockId tail = child.table[holding.value - 1];
+    if (pools_.blocks().owners(tail) == 1) shape.copy_tail = false;
+  }
+  shape.shared = shape.copy_tail ? holding - BlockCount(1) : holding;
+  const BlockCount need = blocks_for(child.rows.history, block_size);
+  shape.fresh = need - shape.shared;
+  if (child.state != kNoBlock) {
+    const bool sole = pools_.of(PoolKind::kStateSlots).owners(child.state) == 1;
+    shape.clone_state = !(sole && options_.sole_owner == SoleOwner::kAdopt);
+  }
+  return shape;
+}
+
+void Core::plan_forks(Pass& pass) {
+  while (!forks_.empty()) {
+    // No fork in a pass that preempted or in which a sequence sat out (decision 4).
+    const bool pressure = pass.preempted || pass.sat_out;
+    const Cause cause = pressure ? Cause::kPressure : try_fork(pass, forks_.front());
+    if (cause == Cause::kNone) continue;  // it runs now, or it ended
+    pass.fork_refused = true;
+    return;
+  }
+}
+
+Cause Core::try_fork(Pass& pass, SlotIndex slot) {
+  Sequence& child = store_[slot];
+  if (child.phase == Phase::kForkSettling) {
+    const SequenceView parent = view(child.parent);
+    if (parent.rows.in_flight.value > 0) return Cause::kFence;
+    pin_parent(child, parent);
+  }
+  const ForkShape shape = shape_of(child);
+  Demand demand;
+  demand.of(PoolKind::kBlocks) = shape.fresh;
+  if (shape.clone_state) demand.of(PoolKind::kStateSlots) = BlockCount(1);
+  if (shape.fresh + shape.shared > pools_.blocks().usable()) {
+    note(Verb::kAnswer, child, shape.fresh.value, 0, static_cast<std::uint16_t>(Answer::kNever));
+    ++stats_.answered_never;
+    finish(slot, EndReason::kNever);
+    pass.fork_ended = true;
+    return Cause::kNone;
+  }
+  if (running_.size() >= options_.max_sequences) return Cause::kRunLimit;
+  if (pass.budget == 0) return Cause::kBudget;
+  Cause cause = Cause::kNone;
+  const Availability availability = pools_.answer(demand);
+  if (holds_.has_copies()) {
+    cause = Cause::kFence;  // one list of copy sources at a time
+  } else if (availability.answer != Answer::kOk) {
+    cause = availability.pool == PoolKind::kBlocks ? Cause::kBlocks : Cause::kSlot;
+  }
+  if (cause != Cause::kNone) {
+    answer_later(child, cause, demand);
+    return cause;
+  }
+  answer_ok(child, demand);
+  grant_fork(pass, slot, shape);
+  return Cause::kNone;
+}
+
+// Everything is there: separate, queue the copies, and take part in this very step.
+void Core::grant_fork(Pass& pass, SlotIndex slot, const ForkShape& shape) {
+  Sequence& child = store_[slot];
+  StepPlan& plan = pass.plan;
+  const Ticket ticket = copy_ticket(pass.step);
+  const std::size_t hold_blocks = pass.copies.blocks.size();
+
+  // 1. The sources: whatever the child does not keep. Its pins on them pass to the release list.
+  for (std::size_t n = shape.shared.value; n < child.table.size(); ++n) {
+    pass.copies.blocks.push_back(child.table[n]);
+  }
+  const std::span<const BlockId> sources = std::span(pass.copies.blocks).subspan(hold_blocks);
+  if (!sources.empty()) {
+    note_ids(Verb::kPark, PoolKind::kBlocks, child, sources,
+             static_cast<std::uint32_t>(value_of(ticket)));
+    pools_.blocks().park(sources);
+  }
+  child.table.resize(shape.shared.value);
+
+  // 2. Its own blocks; the first one receives the tail.
+  acquire_blocks(child, shape.fresh);
+  const TokenCount block_size = options_.block_size;
+  for (std::size_t n = 0; n < sources.size(); ++n) {
+    Copy copy{PoolKind::kBlocks, sources[n], kNoBlock, TokenCount(0)};
+    if (n == 0 && shape.copy_tail) {
+      copy.to = child.table[shape.shared.value];
+      const TokenCount before(shape.shared.value * block_size.value);
+      copy.rows =
+          options_.tail_copy == TailCopy::kWholeBlock ? block_size : child.rows.processed - before;
+      ++stats_.block_copies;
+    }
+    const std::array<BlockId, 2> ids{copy.from, copy.to};
+    note_ids(Verb::kCopyQueued, PoolKind::kBlocks, child, ids, copy.rows.value);
+    plan.copies.push_back(copy);
+  }
+
+  // 3. Its own state slot.
+  if (shape.clone_state) {
+    const BlockId from = child.state;
+    pass.copies.states.push_back(from);
+    note_ids(Verb::kPark, PoolKind::kStateSlots, child, std::span(&from, 1),
+             static_cast<std::uint32_t>(value_of(ticket)));
+    pools_.of(PoolKind::kStateSlots).park(std::span(&from, 1));
+    child.state = acquire_slot(PoolKind::kStateSlots, child);
+    const std::array<BlockId, 2> ids{from, child.state};
+    note_ids(Verb::kCopyQueued, PoolKind::kStateSlots, child, ids, 0);
+    plan.copies.push_back({PoolKind::kStateSlots, from, child.state, TokenCount(0)});
+    ++stats_.state_copies;
+  }
+  const bool copies = shape.copy_tail || shape.clone_state;
+  if (copies) child.copy_ticket = ticket;
+  pass.copies.from = child.id;
+
+  // 4. It runs: its first row, or its first chunk, is in this step.
+  forks_.erase(forks_.begin());
+  unfreeze_parent(child);
+  ++stats_.forks;
+  child.fork_step = copies ? StepNumber{pass.step} : StepNumber{};
+  child.prompt_end = child.rows.history;
+  if (shape.decode) {
+    child.prompt_end = child.rows.processed;
+    join_running(slot, Phase::kDecode);
+    plan_decode_row(pass, child, TokenCount(0));
+  } else {
+    join_running(slot, Phase::kPrefill);
+    plan_chunk(pass, child);
+  }
+}
+
+// Nothing runs, nothing is pending, and forks wait with pins: the youngest gives its pins back and is
+// requeued with its whole prompt (decision 7).
+bool Core::demote_youngest_fork() {
+  if (forks_.empty()) return false;
+  const SlotIndex slot = forks_.back();
+  forks_.pop_back();
+  Sequence& child = store_[slot];
+  unfreeze_parent(child);
+  ++stats_.sharing_lost;
+  note(Verb::kDemote, child, child.rows.history.value);
+  let_go(child);
+  child.rows.processed = TokenCount(0);
+  child.decode_fork = false;
+  child.phase = Phase::kWaiting;
+  waiting_.insert(child, slot);
+  return true;
+}
+
+}  // namespace pinfold

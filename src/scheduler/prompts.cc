@@ -1,0 +1,132 @@
+// Chunks of unfinished prompts, then admissions (rules O3 and O5).
+
+#include <algorithm>
+
+#include "scheduler/core.h"
+
+namespace pinfold {
+
+void Core::plan_prompts(Pass& pass) {
+  for (const SlotIndex slot : active_) {
+    if (pass.budget == 0) return;
+    Sequence& sequence = store_[slot];
+    if (sequence.phase != Phase::kPrefill) continue;
+    if (sequence.freezers > 0) continue;
+    if (value_of(sequence.last_step) == pass.step) continue;  // a fork that joined in this pass
+    plan_chunk(pass, sequence);
+  }
+}
+
+void Core::plan_chunk(Pass& pass, Sequence& sequence) {
+  const TokenCount first = sequence.rows.processed + sequence.rows.in_flight;
+  const TokenCount left = sequence.prompt_end - first;
+  const TokenCount count = std::min(left, TokenCount(pass.budget));
+  PINFOLD_CHECK(count.value > 0, "O5", "a chunk of no rows");
+  const bool last = count == left;
+  const TokenCount tokens(last && sequence.spec.limit > sequence.emitted ? 1 : 0);
+  note(Verb::kChunk, sequence, count.value, first.value);
+  pass.plan.chunks.push_back({sequence.id, sequence.epoch, first, count, last, sequence.emitted});
+  if (first < sequence.computed_high) {
+    stats_.recomputed_rows += (std::min(first + count, sequence.computed_high) - first).value;
+  }
+  sequence.flights.push({StepNumber{pass.step}, sequence.epoch, false, count, tokens});
+  sequence.rows.in_flight += count;
+  sequence.tokens_in_flight += tokens;
+  sequence.last_step = StepNumber{pass.step};
+  if (last) {
+    sequence.phase = Phase::kDecode;
+    ++decodes_;
+  }
+  pass.budget -= count.value;
+  pass.plan.prompt_rows += count.value;
+  pass.plan.empty = false;
+}
+
+void Core::plan_admissions(Pass& pass) {
+  while (!waiting_.empty()) {
+    Cause cause = Cause::kNone;
+    if (pass.preempted || pass.sat_out) {
+      cause = Cause::kPressure;  // decision 4
+    } else if (pass.fork_refused) {
+      cause = Cause::kFork;  // decision 7
+    } else {
+      cause = try_admit(pass, waiting_.front());
+    }
+    if (cause == Cause::kNone) continue;  // it runs now, or it ended
+    if (cause == Cause::kFork) {
+      Sequence& head = store_[waiting_.front()];
+      answer_later(head, cause, demand_of(head));
+    }
+    pass.plan.cause = cause;
+    return;
+  }
+  if (!forks_.empty()) pass.plan.cause = Cause::kFork;
+}
+
+Cause Core::try_admit(Pass& pass, SlotIndex slot) {
+  Sequence& sequence = store_[slot];
+  if (running_.size() >= options_.max_sequences) return Cause::kRunLimit;
+  if (pass.budget == 0) return Cause::kBudget;
+  const Demand demand = demand_of(sequence);
+  // Only after the last planned step of its former life: its late token is known then, and its old
+  // rows are never in flight beside new ones (decision 4).
+  if (value_of(sequence.last_step) > done_) {
+    answer_later(sequence, Cause::kFence, demand);
+    return Cause::kFence;
+  }
+  const Availability availability = pools_.answer(demand);
+  switch (availability.answer) {
+    case Answer::kNever:
+      note(Verb::kAnswer, sequence, demand.of(PoolKind::kBlocks).value, 0,
+           static_cast<std::uint16_t>(Answer::kNever));
+      ++stats_.answered_never;
+      finish(slot, EndReason::kNever);
+      return Cause::kNone;
+    case Answer::kLater: {
+      const Cause cause = availability.pool == PoolKind::kBlocks ? Cause::kBlocks : Cause::kSlot;
+      answer_later(sequence, cause, demand);
+      return cause;
+    }
+    case Answer::kOk: break;
+  }
+  answer_ok(sequence, demand);
+  waiting_.pop_front();
+  if (options_.state == Switch::kOn) {
+    sequence.state = acquire_slot(PoolKind::kStateSlots, sequence);
+  }
+  acquire_blocks(sequence, demand.of(PoolKind::kBlocks));
+  sequence.prompt_end = sequence.rows.history;
+  join_running(slot, Phase::kPrefill);
+  plan_chunk(pass, sequence);
+  return Cause::kNone;
+}
+
+// Counts are per request; the journal says so again only when the cause changes, so that a full pool
+// does not write a record per pass.
+void Core::answer_later(Sequence& sequence, Cause cause, const Demand& demand) {
+  const std::uint8_t value = static_cast<std::uint8_t>(cause);
+  if (sequence.last_cause != value) {
+    sequence.last_cause = value;
+    note(Verb::kAnswer, sequence, demand.of(PoolKind::kBlocks).value,
+         demand.of(PoolKind::kStateSlots).value,
+         static_cast<std::uint16_t>(static_cast<unsigned>(Answer::kLater) | unsigned{value} << 8));
+  }
+  const std::uint8_t bit = static_cast<std::uint8_t>(1u << value);
+  if ((sequence.later_causes & bit) != 0) return;
+  if (sequence.later_causes == 0) ++stats_.answered_later;
+  sequence.later_causes = static_cast<std::uint8_t>(sequence.later_causes | bit);
+  if (cause == Cause::kBlocks) ++stats_.later_blocks;
+  if (cause == Cause::kSlot) ++stats_.later_slot;
+  if (cause == Cause::kFence) ++stats_.later_fence;
+  if (cause == Cause::kFork) ++stats_.later_fork;
+}
+
+void Core::answer_ok(Sequence& sequence, const Demand& demand) {
+  sequence.last_cause = 0;
+  note(Verb::kAnswer, sequence, demand.of(PoolKind::kBlocks).value,
+       demand.of(PoolKind::kStateSlots).value, static_cast<std::uint16_t>(Answer::kOk));
+  if (!sequence.admitted_before) ++stats_.answered_ok;
+  sequence.admitted_before = true;
+}
+
+}  // namespace pinfold

@@ -1,0 +1,32 @@
+#pragma once
+// What a scheduler counts. Counts are logical: the same on every path.
+
+#include <cstdint>
+
+namespace pinfold {
+
+struct SchedulerStats {
+  std::uint64_t answered_ok = 0;     // requests admitted at least once
+  std::uint64_t answered_later = 0;  // requests answered LATER at least once
+  std::uint64_t answered_never = 0;
+  std::uint64_t later_blocks = 0;  // of those, by cause; a request may count under several
+  std::uint64_t later_slot = 0;
+  std::uint64_t later_fence = 0;
+  std::uint64_t later_fork = 0;
+  std::uint64_t preemptions = 0;
+  std::uint64_t self_preemptions =
+      0;                              // of those: the sequence that needed the block was the victim
+  std::uint64_t recomputed_rows = 0;  // prompt rows computed before, by high-water mark
+  std::uint64_t sat_out = 0;          // a running sequence skipped a step for want of blocks
+  std::uint64_t drafts_cut = 0;       // drafts not reserved for want of blocks
+  std::uint64_t forks = 0;            // forks whose rows were shared
+  std::uint64_t forks_missed = 0;     // forks that became ordinary requests at the call or before
+  std::uint64_t sharing_lost = 0;     // waiting forks demoted before a stall
+  std::uint64_t block_copies = 0;     // copy-on-write copies of blocks
+  std::uint64_t state_copies = 0;
+  std::uint64_t parked = 0;  // releases that had to wait for a fence
+  std::uint64_t drafts_planned = 0;
+  std::uint64_t drafts_accepted = 0;
+};
+
+}  // namespace pinfold

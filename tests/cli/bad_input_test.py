@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Whatever is wrong with the input, the program says where, what it found and what it expected, exits
+with the right status, prints nothing on stdout and writes nothing.
+
+  bad_input_test.py PROGRAM
+"""
+
+import os
+import sys
+
+from program import HEADER, ROW, Suite
+
+# Each case: what is wrong, the trace's bytes, what the message must contain.
+TRACES = [
+    ("a truncated line", HEADER + ROW + "2023-11-16 18:15:50,39",
+     ":3:23: found 2 fields", "expected 3 as in the header", "is the line cut off?"),
+    ("a negative count", HEADER + "2023-11-16 18:15:50,-5,1\n",
+     ":2:21: found the negative count \"-5\"", "expected ContextTokens from 1 to 4294967295"),
+    ("a bad date", HEADER + "2023-02-30 18:15:50,5,1\n",
+     ":2:9: found \"2023-02-30 18:15:50\"", "expected a day that this month has"),
+    ("a missing column", "TIMESTAMP,ContextTokens\n2023-11-16 18:15:50,5\n",
+     ":1: found the header \"TIMESTAMP,ContextTokens\"", "expected a column GeneratedTokens"),
+    ("a misspelt column", "TIMESTAMP,ContextToken,GeneratedTokens\n",
+     "expected a column ContextTokens", "is column \"ContextToken\" meant?"),
+    ("an empty file", "", "t.csv: found an empty file", "expected a CSV header"),
+    ("a header only", HEADER, ":2: found the end of the file", "expected at least one row"),
+    ("binary rubbish", b"\x00\x01\x02\xff\xfe" * 40, ":1: found binary data", "a CSV header"),
+    ("compressed data", b"\x1f\x8b\x08\x00", ":1: found compressed data", "unpack the file first"),
+    ("a number too large", HEADER + "2023-11-16 18:15:50,99999999999,1\n",
+     ":2:21: found the too large count \"99999999999\"", "to 4294967295"),
+    ("a word for a number", HEADER + "2023-11-16 18:15:50,5,few\n", ":2:23: found \"few\""),
+    ("a fraction", HEADER + "2023-11-16 18:15:50,5,1.5\n", "a count has no fraction"),
+    ("no prompt", HEADER + "2023-11-16 18:15:50,0,1\n", ":2:21: found 0 tokens", "from 1 to"),
+    ("quotes", HEADER + "2023-11-16 18:15:50,\"5\",1\n", "found the quoted field"),
+    ("stray spaces", HEADER + "2023-11-16 18:15:50, 5,1\n", "remove the spaces around"),
+    ("a blank last line", HEADER + ROW + "\n", ":3: found a blank line at the end", "delete it"),
+    ("a blank line", HEADER + "\n" + ROW, ":2: found a blank line", "expected 3 fields"),
+    ("rows out of order", HEADER + ROW + "2023-11-16 18:15:46.6805899,1,1\n",
+     ":3:1: found", "earlier than line 2", "sort the rows"),
+    ("offsets in some rows only", HEADER + ROW + "2023-11-16 18:15:47Z,1,1\n",
+     ":3:1: found", "with an offset", "as in line 2"),
+    ("more tokens than a request can have", HEADER + "2023-11-16 18:15:50,4294967295,1\n",
+     ":2: found 4294967295 prompt and 1 generated tokens"),
+    ("a Git LFS pointer", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
+     "found a Git LFS pointer", "git lfs pull"),
+]
+
+# Each case: what is wrong, the configuration's text, what the message must contain.
+CONFIGURATIONS = [
+    ("an unknown key", '{"engine": {"blok_size": 16}}',
+     "c.json:1:13: engine.blok_size: found an unknown option", "did you mean engine.block_size?"),
+    ("an unknown section", '{"engin": {}}', "c.json:1:2: engin:", "did you mean engine?"),
+    ("a value out of range", '{\n "engine": {\n  "block_size": 0\n }\n}',
+     "c.json:3:17: engine.block_size: found 0", "expected an integer from 1 to 65536"),
+    ("text for a number", '{"engine": {"block_size": "16"}}', "found \"16\"", "without quotes"),
+    ("an unknown word", '{"workload": {"stop": "knwon"}}',
+     "workload.stop: found \"knwon\"", "did you mean known?"),
+    ("a key twice", '{"seed": 1,\n "seed": 2}',
+     "c.json:2:2: found a second key \"seed\"", "the first one is in line 1"),
+    ("broken JSON", '{"engine": {"block_size": 16,}}',
+     "c.json:1:30: found \"}\"", "no comma behind the last one"),
+    ("an empty file", "", "c.json:1:1: found the end of the file"),
+    ("a list", "[]", "c.json:1:1: found an array", "expected an object"),
+    ("a profile that is not built yet", '{"engine": {"profile": "vllm-v1"}}',
+     "engine.profile: found \"vllm-v1\"", "no other profile is built yet"),
+    ("too fine a decimal", '{"cost": {"row_us": 0.0000001}}',
+     "cost.row_us: found 0.0000001", "at most 6 digits behind the point"),
+    ("an option without effect", '{"workload": {"draft_acceptance_permille": 500}}',
+     "found an option without effect", "workload.drafts is at least 1"),
+    ("a block size that the model cannot have",
+     '{"engine": {"block_size": 16}, "model": {"compression_ratios": [4, 128]}}',
+     "c.json:1:27: engine.block_size: found a block size of 16",
+     "a multiple of the compression ratio 128"),
+    ("a ring shorter than the window",
+     '{"model": {"state_slots": true, "window_tokens": 128, "ring_tokens": 128}, '
+     '"workload": {"drafts": 5}}',
+     "model.ring_tokens: found a ring of 128 rows", "128 + 5 = 133"),
+    ("a budget below the run limit", '{"engine": {"max_num_batched_tokens": 8}}',
+     "engine.max_num_batched_tokens: found a token budget of 8", "at least max_num_seqs = 256"),
+]
+
+# Each case: what is wrong, the arguments behind `run t.csv`, what the message must contain.
+OVERRIDES = [
+    ("a misspelt option", ["--set", "engine.blok_size=16"],
+     "--set engine.blok_size=16: engine.blok_size: found an unknown option",
+     "did you mean engine.block_size?"),
+    ("no block at all", ["--set", "engine.block_size=0"],
+     "engine.block_size: found 0", "expected an integer from 1 to 65536 token positions"),
+    ("no section", ["--set", "block_size=16"], "did you mean engine.block_size?"),
+    ("no value", ["--set", "engine.block_size"], "an option and its value"),
+    ("an empty value", ["--set", "engine.block_size="], "found an empty value"),
+    ("two values", ["--set", "seed=1", "--set", "seed=2"], "seed: found two values"),
+    ("a watermark", ["--set", "engine.watermark=4"], "a watermark is not built yet"),
+    ("samples", ["--set", "workload.samples=2"], "found an option that is not built yet"),
+    ("no option", ["--set"], "--set: found no value"),
+]
+
+# Each case: what is wrong, all arguments, what the message must contain.
+USAGE = [
+    ("no command", [], "found no command", "run, replay, trace, schema", "See `pinfold --help`"),
+    ("an unknown command", ["rnu"], "unknown command \"rnu\"", "did you mean run?"),
+    ("a command not built yet", ["sweep", "s.json"], "unknown command \"sweep\"", "expected one of"),
+    ("no command of trace", ["trace"], "found no command", "info, head", "`pinfold trace --help`"),
+    ("an unknown command of trace", ["trace", "infos"], "\"infos\"", "did you mean info?"),
+    ("no trace", ["run"], "found no TRACE", "the path of a request trace"),
+    ("no events", ["replay"], "found no EVENTS"),
+    ("an unknown flag", ["run", "t.csv", "--fromat", "json"],
+     "unknown flag --fromat", "did you mean --format?", "See `pinfold run --help`"),
+    ("a flag not built yet", ["run", "t.csv", "--ledger=on"], "unknown flag --ledger"),
+    ("an unknown short flag", ["run", "t.csv", "-x"], "unknown flag -x"),
+    ("two traces", ["run", "t.csv", "u.csv"], "one argument too many", "\"u.csv\""),
+    ("an unknown format", ["run", "t.csv", "--format", "jsn"],
+     "--format: found \"jsn\"", "text, json, csv, md", "did you mean json?"),
+    ("a fast path that is neither", ["run", "t.csv", "--fast-path", "of"],
+     "--fast-path: found \"of\"", "on, off"),
+    ("an audit of nothing", ["run", "t.csv", "--audit", "0"], "--audit: found \"0\"", "every, end"),
+    ("a flag without its value", ["run", "t.csv", "--config"], "--config: found no value"),
+    ("a flag twice", ["run", "t.csv", "--format", "csv", "--format", "md"], "--format: found several"),
+    ("a value for a switch", ["run", "t.csv", "--quiet=2"], "quiet: found a value"),
+    ("no rows to show", ["trace", "head", "t.csv", "-n", "0"], "-n: found \"0\""),
+    ("half a row to show", ["trace", "head", "t.csv", "-n", "1.5"], "-n: found \"1.5\""),
+    ("a format that trace lacks", ["trace", "info", "t.csv", "--format", "csv"], "text, json"),
+    ("a missing configuration", ["run", "t.csv", "--config", "none.json"],
+     "none.json: found no file of this name", "expected a configuration (JSON)"),
+    ("a directory for a configuration", ["run", "t.csv", "--config", "directory"],
+     "directory: found a directory", "expected a configuration (JSON)"),
+]
+
+
+def expect(suite, what, status, args, parts):
+    """The run fails with `status`, says all `parts`, and leaves nothing behind."""
+    before = suite.files()
+    result = suite.run(*args)
+    suite.check(f"{what}: exit status {status}", result.status == status,
+                f"exit status {result.status}: {result.err}")
+    suite.check(f"{what}: begins with the program's name", result.err.startswith("pinfold: error: "),
+                result.err)
+    for part in parts:
+        suite.check(f"{what}: says {part}", part in result.err, result.err)
+    suite.check(f"{what}: nothing on stdout", result.out == "", result.out)
+    suite.check(f"{what}: nothing written", suite.files() == before, str(suite.files().keys()))
+
+
+def bad_traces(suite):
+    for what, content, *parts in TRACES:
+        suite.write("t.csv", content)
+        for args in (["run", "t.csv", "-o", "result"], ["trace", "info", "t.csv"],
+                     ["trace", "head", "t.csv"]):
+            expect(suite, f"{args[0]} {args[1]}, {what}", 1, args, ["t.csv", *parts])
+    os.remove(suite.scratch / "t.csv")
+    for args in (["run", "t.csv", "-o", "result"], ["trace", "info", "t.csv"]):
+        expect(suite, "a missing trace", 1, args, ["t.csv: found no file of this name"])
+    expect(suite, "a directory for a trace", 1, ["run", "directory", "-o", "result"],
+           ["directory: found a directory", "expected a request trace (CSV)"])
+    if os.geteuid() != 0:  # root may read everything
+        suite.write("secret.csv", HEADER + ROW)
+        os.chmod(suite.scratch / "secret.csv", 0)
+        expect(suite, "a secret trace", 1, ["run", "secret.csv"], ["this user may not read"])
+        os.remove(suite.scratch / "secret.csv")
+
+
+def bad_output_directories(suite):
+    suite.write("file", "mine")
+    expect(suite, "a file for a directory", 1, ["run", "t.csv", "-o", "file"],
+           ["file: found a file", "expected a directory to write into"])
+    expect(suite, "a directory below a file", 1, ["run", "t.csv", "-o", "file/below"],
+           ["file/below: found ", "which is a file"])
+    expect(suite, "no directory's name", 1, ["run", "t.csv", "-o", ""], ["-o: found an empty name"])
+    if os.geteuid() != 0:
+        os.mkdir(suite.scratch / "locked", 0o555)
+        expect(suite, "a locked directory", 1, ["run", "t.csv", "-o", "locked/new"],
+               ["which this user may not write"])
+
+
+def main():
+    suite = Suite()
+    (suite.scratch / "directory").mkdir()
+    bad_traces(suite)
+    suite.write("t.csv", HEADER + ROW)
+    suite.check("the trace of the cases below is good", suite.run("run", "t.csv").status == 0)
+    for what, content, *parts in CONFIGURATIONS:
+        suite.write("c.json", content)
+        expect(suite, f"a configuration with {what}", 2,
+               ["run", "t.csv", "--config", "c.json", "-o", "result"], parts)
+    for what, args, *parts in OVERRIDES:
+        expect(suite, f"an override with {what}", 2, ["run", "t.csv", "-o", "result", *args], parts)
+    for what, args, *parts in USAGE:
+        expect(suite, f"a command line with {what}", 2, args, parts)
+    bad_output_directories(suite)
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

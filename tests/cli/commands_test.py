@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Each command prints what its help promises, to the right stream, with the right exit status.
+
+  commands_test.py PROGRAM
+"""
+
+import csv
+import io
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+
+from program import HEADER, ROOT, ROW, Suite
+
+CONVERSATION = ROOT / "traces/azure/AzureLLMInferenceTrace_conv.csv"
+
+# DESIGN's fixed names, as far as a run computes them.
+FIXED_NAMES = """completed rejected_never aborted unfinished verdict duration_s total_input_tokens
+  total_output_tokens request_throughput output_throughput preemptions recomputed_tokens sat_out
+  wait_ns_by_reason admission later_by_reason forks cow_copies copies drafts blocks slots steps events
+  digest digest_timed""".split() + [
+    f"{statistic}_{metric}_ms" for metric in ("ttft", "tpot", "itl", "e2el", "queue")
+    for statistic in ("mean", "p50", "p90", "p99")]
+
+
+def three_requests(suite):
+    return suite.write("t.csv", HEADER + "2023-11-16 18:15:46,100,3\n"
+                       "2023-11-16 18:15:47,200,1\n2023-11-16 18:15:47,300,0")
+
+
+def formats(suite):
+    trace = three_requests(suite)
+    text = suite.run("run", trace)
+    suite.check("run prints vLLM's block first",
+                text.out.startswith("============ Serving Benchmark Result ============\n"
+                                    "Successful requests:                     3\n"), text.out)
+    suite.check("run says nothing on stderr where it is no terminal", text.err == "", text.err)
+
+    first = suite.run("run", trace, "--format", "json")
+    result = json.loads(first.out)
+    for name in FIXED_NAMES:
+        suite.check(f"run --format json has {name}", name in result, first.out)
+    suite.check("the verdict is ok", result["verdict"] == "ok", first.out)
+    suite.check("prompt and output tokens are the trace's",
+                (result["total_input_tokens"], result["total_output_tokens"]) == (600, 4), first.out)
+    suite.check("the result carries what repeats the run",
+                {"version", "trace", "trace_digest", "config_digest", "seed"} <= result.keys(),
+                first.out)
+    suite.check("the same run gives the same bytes",
+                suite.run("run", trace, "--format", "json").out == first.out)
+    suite.check("the slow path gives the same bytes",
+                suite.run("run", trace, "--format", "json", "--fast-path", "off").out == first.out)
+    for audit in ("every", "2", "end"):
+        suite.check(f"an audit ({audit}) changes nothing",
+                    suite.run("run", trace, "--format", "json", "--audit", audit).out == first.out)
+
+    rows = list(csv.DictReader(io.StringIO(suite.run("run", trace, "--format", "csv").out)))
+    suite.check("run --format csv has one row", len(rows) == 1, str(rows))
+    suite.check("csv and json agree", rows[0]["blocks.acquired"] == str(result["blocks"]["acquired"]),
+                str(rows))
+    table = suite.run("run", trace, "--format", "md").out
+    suite.check("run --format md is a table", table.startswith("| figure | value |\n"), table)
+    after = suite.run("run", "--", trace)
+    suite.check("-- ends the flags", after.status == 0 and after.out == text.out, after.err)
+
+
+def configurations(suite):
+    trace = three_requests(suite)
+    plain = suite.run("run", trace, "--format", "json").out
+    default = suite.run("run", trace, "--format", "json", "--config",
+                        ROOT / "configs/runs/default.json").out
+    suite.check("without --config the run is that of configs/runs/default.json", plain == default)
+    suite.write("c.json", '{"engine": {"block_size": 8}, "workload": {"stop": "known"}}')
+    from_file = json.loads(suite.run("run", trace, "--format", "json", "--config", "c.json").out)
+    from_flags = json.loads(suite.run("run", trace, "--format", "json", "--set",
+                                      "engine.block_size=8", "--set", "workload.stop=known").out)
+    suite.check("a file and overrides that say the same run the same", from_file == from_flags)
+    # ceil((p + max(o, 1) - 1) / 8) for 100/3, 200/1 and 300/0 tokens.
+    suite.check("blocks of 8 are acquired as the lengths ask", from_file["blocks"]["acquired"] ==
+                13 + 25 + 38, str(from_file["blocks"]))
+    both = json.loads(suite.run("run", trace, "--format", "json", "--config", "c.json", "--set",
+                                "engine.block_size=16").out)
+    suite.check("an override beats the file", both["blocks"]["acquired"] == 7 + 13 + 19,
+                str(both["blocks"]))
+
+
+def output_directory(suite):
+    trace = three_requests(suite)
+    done = suite.run("run", trace, "-o", "out/one", "--set", "workload.drafts=2")
+    suite.check("run -o succeeds", done.status == 0, done.err)
+    directory = suite.scratch / "out/one"
+    names = sorted(path.name for path in directory.iterdir())
+    suite.check("run -o writes two files", names == ["config.resolved.json", "summary.json"], names)
+    summary = (directory / "summary.json").read_text()
+    suite.check("summary.json is what --format json prints",
+                suite.run("run", trace, "--format", "json", "--set", "workload.drafts=2").out == summary)
+    again = suite.run("run", trace, "--format", "json", "--config", "out/one/config.resolved.json")
+    suite.check("config.resolved.json repeats the run", again.out == summary, again.err)
+
+
+def trace_commands(suite):
+    info = json.loads(suite.run("trace", "info", CONVERSATION, "--format", "json").out)
+    # traces/azure/README.md; counted by tests/oracle/azure_statistics.py.
+    suite.check("trace info counts requests", info["requests"] == 19366, str(info))
+    suite.check("trace info counts prompt tokens", info["prompt_tokens"]["total"] == 22361870, str(info))
+    suite.check("trace info counts output tokens", info["output_tokens"]["total"] == 4088665, str(info))
+    suite.check("trace info knows the longest prompt", info["prompt_tokens"]["max"] == 14050, str(info))
+    text = suite.run("trace", "info", CONVERSATION)
+    suite.check("trace info prints a table", "Requests:                19366\n" in text.out, text.out)
+
+    head = suite.run("trace", "head", CONVERSATION, "-n", "2")
+    suite.check("trace head shows the first requests", head.out.splitlines()[1:] == [
+        "       0        0.000000000        374         44",
+        "       1        4.314579000        396        109"], head.out)
+    rows = json.loads(suite.run("trace", "head", CONVERSATION, "--format", "json").out)["requests"]
+    suite.check("trace head shows 10 by default", len(rows) == 10, str(rows))
+    short = suite.run("trace", "head", three_requests(suite), "-n", "99")
+    suite.check("trace head shows what there is", len(short.out.splitlines()) == 4, short.out)
+
+
+def help_and_schema(suite):
+    flags = {
+        ("run",): ["TRACE", "--config", "--set", "-o", "--format", "--fast-path", "--audit", "-q",
+                   "Default: text.", "Default: on.", "Default: end.", "events"],
+        ("replay",): ["EVENTS", "--format", "--verify"],
+        ("trace",): ["info", "head"],
+        ("trace", "info"): ["TRACE", "--format", "Default: text."],
+        ("trace", "head"): ["TRACE", "-n", "--format", "Default: 10."],
+        ("schema",): ["JSON Schema"],
+        (): ["run", "replay", "trace", "schema", "--version", "Exit codes"],
+    }
+    for command, parts in flags.items():
+        done = suite.run(*command, "--help")
+        suite.check(f"{' '.join(command)} --help succeeds", done.status == 0 and done.err == "", done.err)
+        for part in parts:
+            suite.check(f"{' '.join(command)} --help names {part}", part in done.out, done.out)
+        suite.check(f"{' '.join(command)} --help fits 105 columns",
+                    max(map(len, done.out.splitlines())) <= 105, done.out)
+    version = suite.run("--version")
+    suite.check("--version prints one line", version.out == "pinfold 0.1.0\n", version.out)
+
+    schema = json.loads(suite.run("schema").out)
+    suite.check("schema is draft-07", "draft-07" in schema["$schema"], str(schema)[:200])
+    engine = schema["properties"]["engine"]["properties"]
+    suite.check("schema has units and defaults", "Unit: token positions." in
+                engine["block_size"]["description"] and engine["block_size"]["default"] == 16,
+                str(engine["block_size"]))
+
+
+def replay(suite):
+    lab = ROOT / "configs/labs/09_blocks.jsonl"
+    shown = suite.run("replay", lab)
+    suite.check("replay shows tables", shown.status == 0 and "A=[1, 2]" in shown.out, shown.err)
+    json.loads(suite.run("replay", lab, "--format", "json").out.splitlines()[0])
+    judged = suite.run("replay", lab, "--verify")
+    suite.check("replay --verify is not built yet", judged.status == 2 and judged.out == "", judged.err)
+    missing = suite.run("replay", "none.jsonl")
+    suite.check("replay of a missing file", missing.status == 1 and missing.out == "" and
+                "none.jsonl" in missing.err, missing.err)
+
+
+def stall(suite):
+    """A world that cannot go on is reported on stdout and by exit status 3, if the engine finds one."""
+    trace = suite.write("t.csv", HEADER + "2023-11-16 18:15:46,100,1\n2023-11-16 18:15:46,16,1\n")
+    result = suite.run("run", trace, "--format", "json", "--set", "engine.num_blocks=4")
+    found = json.loads(result.out)
+    suite.check("a prompt larger than the pool is answered NEVER, the rest runs",
+                result.status == 0 and found["rejected_never"] == 1 and found["completed"] == 1,
+                result.out)
+
+
+def streams(suite):
+    trace = three_requests(suite)
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([suite.program, "run", trace], cwd=suite.scratch, stdout=full,
+                              stderr=subprocess.PIPE, check=False)
+    suite.check("a result that cannot be written is an error",
+                done.returncode == 1 and b"stdout: cannot write the result" in done.stderr,
+                str(done))
+    suite.check("progress on a terminal, wiped at the end",
+                b" requests ended" in on_terminal(suite, "run", CONVERSATION))
+    suite.check("no progress with -q", on_terminal(suite, "run", CONVERSATION, "-q") == b"")
+    suite.check("no colours", b"\x1b" not in on_terminal(suite, "run", CONVERSATION))
+
+
+def on_terminal(suite, *args):
+    """What the program writes to stderr if that is a terminal."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([suite.program, *map(str, args)], cwd=suite.scratch, stderr=theirs,
+                          stdout=subprocess.DEVNULL) as process:
+        os.close(theirs)
+        written = b""
+        while select.select([ours], [], [], 60)[0]:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # the last writer closed it
+                break
+            if not part:
+                break
+            written += part
+        process.wait(timeout=60)
+    os.close(ours)
+    return written
+
+
+def interrupt(suite):
+    """A named pipe that nobody writes keeps the program waiting for its trace."""
+    os.mkfifo(suite.scratch / "pipe.csv")
+    with subprocess.Popen([suite.program, "run", "pipe.csv", "-o", "interrupted"], cwd=suite.scratch,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        writer = os.open(suite.scratch / "pipe.csv", os.O_WRONLY)  # returns once the program reads
+        time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+        os.close(writer)
+    suite.check("SIGINT ends a run with 130", process.returncode == 130, str(process.returncode))
+    suite.check("an interrupted run prints and writes nothing",
+                out == b"" and not (suite.scratch / "interrupted").exists())
+
+
+def main():
+    suite = Suite()
+    formats(suite)
+    configurations(suite)
+    output_directory(suite)
+    trace_commands(suite)
+    help_and_schema(suite)
+    replay(suite)
+    stall(suite)
+    streams(suite)
+    interrupt(suite)
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

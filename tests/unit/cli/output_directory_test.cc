@@ -1,0 +1,102 @@
+#include "sim/cli/output_directory.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace pinfold::sim {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A directory that goes when the test ends.
+class Scratch {
+ public:
+  Scratch() {
+    std::string name = (fs::temp_directory_path() / "pinfold-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~Scratch() { fs::remove_all(path_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  fs::path path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::string content_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::string> names_in(const fs::path& directory) {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+const std::array<OutputFile, 2> kFiles{OutputFile{"a.json", "{}\n"}, OutputFile{"b.json", "[]\n"}};
+
+TEST_CASE("output directory: is made when files are written, with parents, and not before") {
+  const Scratch scratch;
+  const fs::path directory = scratch.path() / "x" / "y";
+  CHECK_FALSE(check_output_directory(directory.string()));
+  CHECK(names_in(scratch.path()).empty());
+  CHECK_FALSE(write_output_files(directory.string(), kFiles));
+  CHECK(names_in(directory) == std::vector<std::string>{"a.json", "b.json"});
+  CHECK(content_of(directory / "a.json") == "{}\n");
+}
+
+TEST_CASE("output directory: files are replaced whole, others stay") {
+  const Scratch scratch;
+  std::ofstream(scratch.path() / "a.json") << "an older and longer file";
+  std::ofstream(scratch.path() / "mine.txt") << "mine";
+  CHECK_FALSE(write_output_files(scratch.path().string(), kFiles));
+  CHECK(names_in(scratch.path()) == std::vector<std::string>{"a.json", "b.json", "mine.txt"});
+  CHECK(content_of(scratch.path() / "a.json") == "{}\n");
+}
+
+TEST_CASE("output directory: a file in its place, or on the way to it") {
+  const Scratch scratch;
+  const std::string file = (scratch.path() / "file").string();
+  std::ofstream(file) << "x";
+  CHECK(describe(*check_output_directory(file)) ==
+        file + ": found a file, expected a directory to write into");
+  CHECK(describe(*check_output_directory(file + "/below")) ==
+        file + "/below: found " + file + ", which is a file, expected a directory to write into");
+  CHECK(describe(*check_output_directory("")) ==
+        "-o: found an empty name, expected a directory to write into");
+  CHECK(content_of(file) == "x");
+}
+
+TEST_CASE("output directory: a directory that this user may not write") {
+  if (::geteuid() == 0) return;  // root may write everywhere
+  const Scratch scratch;
+  fs::permissions(scratch.path(), fs::perms::owner_read | fs::perms::owner_exec);
+  CHECK(check_output_directory((scratch.path() / "x").string()));
+  fs::permissions(scratch.path(), fs::perms::owner_all);
+}
+
+TEST_CASE("output directory: after an error nothing half-written is left") {
+  const Scratch scratch;
+  // The second file cannot be written: its temporary name is taken by a directory.
+  fs::create_directory(scratch.path() / "b.json.tmp");
+  CHECK(write_output_files(scratch.path().string(), kFiles));
+  CHECK(names_in(scratch.path()) == std::vector<std::string>{"b.json.tmp"});
+}
+
+}  // namespace
+}  // namespace pinfold::sim
