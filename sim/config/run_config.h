@@ -19,19 +19,19 @@ struct Rational {
 /// engine.* (the keys are the field names)
 struct EngineConfig {
   std::string profile = "deepinfer";
-  std::uint32_t block_size = 16;               // token positions a block
-  std::uint32_t num_blocks = 262'144;          // ids, block 0 counted, as engines log it
-  std::uint32_t overlap = 1;                   // 0, 1 or 2: step k+1 is planned once result k-overlap is in
+  std::uint32_t block_size = 16;       // token positions a block
+  std::uint32_t num_blocks = 262'144;  // ids, block 0 counted, as engines log it
+  std::uint32_t overlap = 1;           // 0, 1 or 2: step k+1 is planned once result k-overlap is in
   std::uint32_t max_num_seqs = 256;
-  Rational slot_factor{12, 10};                // state ids = floor(factor * max_num_seqs) + 1
-  std::uint32_t max_num_batched_tokens = 2048; // at least max_num_seqs
-  std::uint32_t max_model_len = 131'072;       // token positions
+  Rational slot_factor{12, 10};                 // state ids = floor(factor * max_num_seqs) + 1
+  std::uint32_t max_num_batched_tokens = 2048;  // at least max_num_seqs
+  std::uint32_t max_model_len = 131'072;        // token positions
   ReleaseOrder release_order = ReleaseOrder::kReverse;
   FreeOrder free_order = FreeOrder::kFifo;
-  std::string victim = "newest";               // only "newest" exists so far
-  std::string preemption = "recompute";        // only "recompute" exists so far
-  std::uint32_t watermark = 0;                 // blocks; only 0 exists so far
-  FenceMode fence = FenceMode::kAlways;        // "always" | "unordered_writers"
+  std::string victim = "newest";                       // only "newest" exists so far
+  std::string preemption = "recompute";                // only "recompute" exists so far
+  std::uint32_t watermark = 0;                         // blocks; only 0 exists so far
+  FenceMode fence = FenceMode::kAlways;                // "always" | "unordered_writers"
   GrowthCheck growth_check = GrowthCheck::kShortfall;  // "shortfall" | "one_free"
 };
 
@@ -45,9 +45,9 @@ struct ModelConfig {
 
 /// workload.*
 struct WorkloadConfig {
-  StopMode stop = StopMode::kHidden;  // "hidden" | "known"
-  Rational time_scale{1, 1};          // arrival times are multiplied by it
-  std::uint32_t drafts = 0;           // draft tokens proposed a step, 0..8
+  StopMode stop = StopMode::kHidden;              // "hidden" | "known"
+  Rational time_scale{1, 1};                      // arrival times are multiplied by it
+  std::uint32_t drafts = 0;                       // draft tokens proposed a step, 0..8
   std::uint32_t draft_acceptance_permille = 700;  // chance that one more draft is accepted
 };
 

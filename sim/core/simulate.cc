@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <deque>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -44,6 +44,40 @@ struct Frame {
   std::vector<Chunk> last_chunks;      // prompts that end
   std::vector<std::uint32_t> leaving;  // requests whose row is not in the next step
   std::vector<Drafted> rows;           // with drafts: every row of the step
+};
+
+/// The steps in flight, oldest first, in frames that are used again.
+class Frames {
+ public:
+  bool empty() const { return count_ == 0; }
+  std::size_t size() const { return count_; }
+  Frame& front() { return frames_[first_ % kFlightsMax]; }
+  Frame& back() { return frames_[(first_ + count_ - 1) % kFlightsMax]; }
+  Frame& operator[](std::size_t n) { return frames_[(first_ + n) % kFlightsMax]; }
+
+  /// A cleared frame behind the others.
+  Frame& push() {
+    PINFOLD_CHECK(count_ < kFlightsMax, "O15", "more steps in flight than any overlap allows");
+    ++count_;
+    Frame& frame = back();
+    frame.joined.clear();
+    frame.last_chunks.clear();
+    frame.leaving.clear();
+    frame.rows.clear();
+    return frame;
+  }
+  /// The oldest frame leaves; it stays readable until the next push().
+  Frame& pop() {
+    Frame& frame = front();
+    ++first_;
+    --count_;
+    return frame;
+  }
+
+ private:
+  std::array<Frame, kFlightsMax> frames_;
+  std::size_t first_ = 0;
+  std::size_t count_ = 0;
 };
 
 /// Waiting time by reason, in the order of RunResult's fields.
@@ -117,14 +151,15 @@ class Replay {
   // ---- the loop ------------------------------------------------------------------------------------
 
   void loop() {
-    if (!requests_.empty()) now_ = waited_upto_ = next_arrival();
+    find_next_arrival();
+    if (!requests_.empty()) now_ = waited_upto_ = next_arrival_ns_;
     while (true) {
       take_arrivals();
       const bool may_plan = frames_.size() <= config_.engine.overlap;
       if (may_plan) plan();
       if (may_plan && !plan_.empty) continue;  // as far ahead as the overlap allows
       const bool in_flight = !frames_.empty();
-      const bool arrivals = next_ < requests_.size();
+      const bool arrivals = next_arrival_ns_ != kNever;
       if (may_plan && !in_flight && scheduler_.unfinished() > 0) {
         if (scheduler_.nothing_pending()) return stall("nothing is in flight and nothing can run");
       }
@@ -133,8 +168,8 @@ class Replay {
         return stall("steps run without progress");
       }
       // An arrival may be planned at once only if the overlap has room for another step.
-      if (may_plan && arrivals && (!in_flight || next_arrival() < frames_.front().done_ns)) {
-        advance_to(next_arrival());
+      if (may_plan && arrivals && (!in_flight || next_arrival_ns_ < frames_.front().done_ns)) {
+        advance_to(next_arrival_ns_);
       } else if (in_flight) {
         complete();
       } else {
@@ -143,7 +178,10 @@ class Replay {
     }
   }
 
-  std::int64_t next_arrival() const { return arrival_of(next_); }
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  void find_next_arrival() {
+    next_arrival_ns_ = next_ < requests_.size() ? arrival_of(next_) : kNever;
+  }
 
   void advance_to(std::int64_t ns) {
     PINFOLD_CHECK(ns >= now_, "time", "time went back");
@@ -153,8 +191,9 @@ class Replay {
   }
 
   void take_arrivals() {
-    while (next_ < requests_.size() && next_arrival() <= now_) {
+    while (next_arrival_ns_ <= now_) {
       const std::uint32_t request = static_cast<std::uint32_t>(next_++);
+      find_next_arrival();
       const Answer answer = scheduler_.add(SequenceId{request}, spec_of(request));
       if (answer == Answer::kNever) {
         ++result_.rejected_never;
@@ -185,13 +224,14 @@ class Replay {
     account_waiting();
     const std::uint64_t preemptions = scheduler_.stats().preemptions;
     const std::uint64_t recomputed = scheduler_.stats().recomputed_rows;
+    const std::size_t unread = scheduler_.journal().unread().size();
     scheduler_.plan_step(plan_);
     take_ends();
     cause_ = plan_.cause;
     waiting_ = scheduler_.waiting_count();
     note_left();
     note_admitted();
-    if (scheduler_.stats().preemptions != preemptions) note_preempted();
+    if (scheduler_.stats().preemptions != preemptions) note_preempted(unread);
     if (!plan_.empty) {
       const std::uint64_t redone = scheduler_.stats().recomputed_rows - recomputed;
       const bool progress = plan_.decode_rows > 0 || plan_.prompt_rows > redone;
@@ -223,10 +263,10 @@ class Replay {
     request.waiting_since_ns = kNotYet;
   }
 
-  // A plan does not name its victims; the journal does.
-  void note_preempted() {
+  // A plan does not name its victims; the journal does, in what was written since byte `from`.
+  void note_preempted(std::size_t from) {
     const std::span<const std::byte> bytes = scheduler_.journal().unread();
-    for (std::size_t at = 0; at < bytes.size();) {
+    for (std::size_t at = from; at < bytes.size();) {
       Record record;
       std::memcpy(&record, bytes.data() + at, sizeof record);
       at += sizeof record + ids_after(record) * sizeof(BlockId);
@@ -264,12 +304,12 @@ class Replay {
 
   void launch() {
     const std::uint64_t step = value_of(plan_.step);
-    Frame frame = spare_frame();
+    Frame& frame = frames_.push();
     frame.step = step;
     frame.planned_ns = now_;
     frame.going_on = plan_.decode_rows - plan_.joined.size();
-    frame.joined = plan_.joined;
-    for (const Joined& joined : plan_.joined) {
+    frame.joined.swap(plan_.joined);
+    for (const Joined& joined : frame.joined) {
       const std::uint32_t request = value_of(joined.sequence);
       requests_[request].join_step = step;
       requests_[request].left_step = 0;
@@ -298,7 +338,6 @@ class Replay {
         std::max(lane_free_ns_, now_) + picoseconds_.take_ns(cost.copies_ps);
     lane_free_ns_ = copies_done + picoseconds_.take_ns(cost.forward_ps);
     frame.done_ns = lane_free_ns_;
-    frames_.push_back(std::move(frame));
     ++result_.steps;
     if (value_of(plan_.copy_ticket) != 0) {
       // The host waits for the copies' fence in the same step (decision 6).
@@ -319,22 +358,10 @@ class Replay {
     requests_[request].stop_epoch = epoch;
   }
 
-  Frame spare_frame() {
-    if (spare_.empty()) return {};
-    Frame frame = std::move(spare_.back());
-    spare_.pop_back();
-    frame.joined.clear();
-    frame.last_chunks.clear();
-    frame.leaving.clear();
-    frame.rows.clear();
-    return frame;
-  }
-
   // ---- results -------------------------------------------------------------------------------------
 
   void complete() {
-    Frame frame = std::move(frames_.front());
-    frames_.pop_front();
+    Frame& frame = frames_.pop();
     advance_to(std::max(now_, frame.done_ns));
     exceptions_.clear();
     if (drafting()) {
@@ -347,10 +374,8 @@ class Replay {
     take_ends();
     for (const std::uint32_t request : frame.leaving) requests_[request].last_token_ns = now_;
     last_result_ns_ = now_;
-    const std::array<std::uint64_t, 3> timed{
-        frame.step, static_cast<std::uint64_t>(frame.planned_ns), static_cast<std::uint64_t>(now_)};
-    digest_timed_.update(std::as_bytes(std::span(timed)));
-    spare_.push_back(std::move(frame));
+    timed_.insert(timed_.end(), {frame.step, static_cast<std::uint64_t>(frame.planned_ns),
+                                 static_cast<std::uint64_t>(now_)});
     drain();
   }
 
@@ -453,7 +478,8 @@ class Replay {
     const RequestState& state = requests_[request];
     bool in_batch = drafting() && state.join_step > 0 && state.left_step == 0;
     if (in_batch) leave_batch(request);
-    for (Frame& frame : frames_) {
+    for (std::size_t n = 0; n < frames_.size(); ++n) {
+      Frame& frame = frames_[n];
       const bool row = state.join_step > 0 && state.join_step < frame.step &&
                        (state.left_step == 0 || frame.step < state.left_step);
       if (row) --frame.going_on;
@@ -480,13 +506,19 @@ class Replay {
   // ---- the end -------------------------------------------------------------------------------------
 
   void drain() {
-    digest_.update(scheduler_.journal().unread());
-    scheduler_.journal().clear();
+    if (scheduler_.journal().unread().size() >= kDrainBytes) drain_all();
     if (options_.audit_every == 0) return;
     const std::uint64_t due = scheduler_.journal().events() / options_.audit_every;
     if (due == audits_) return;
     audits_ = due;
     scheduler_.audit();
+  }
+
+  void drain_all() {
+    digest_.update(scheduler_.journal().unread());
+    scheduler_.journal().clear();
+    digest_timed_.update(std::as_bytes(std::span(timed_)));
+    timed_.clear();
   }
 
   void stall(const std::string& what) {
@@ -523,7 +555,7 @@ class Replay {
         result_.verdict_detail = violation.what();
       }
     }
-    drain_rest();
+    drain_all();
     const SchedulerStats& stats = scheduler_.stats();
     RunResult& r = result_;
     r.requests = requests_.size();
@@ -574,16 +606,13 @@ class Replay {
     return r;
   }
 
-  void drain_rest() {
-    digest_.update(scheduler_.journal().unread());
-    scheduler_.journal().clear();
-  }
-
   std::int64_t wait(Wait reason) const {
     return static_cast<std::int64_t>(wait_ns_[static_cast<std::size_t>(reason)]);
   }
 
   static constexpr std::uint64_t kProgressEvery = 1000;
+  // Hashing much at once costs a small part of hashing a record at a time.
+  static constexpr std::size_t kDrainBytes = 16 * 1024;
 
   const Trace& trace_;
   const RunConfig& config_;
@@ -593,15 +622,16 @@ class Replay {
   RunResult result_;
   Digest digest_;
   Digest digest_timed_;
+  std::vector<std::uint64_t> timed_;  // step, planned, done: not yet in the timed digest
 
   std::vector<RequestState> requests_;  // by trace index, which is the sequence id
   Stops stops_;
   std::vector<Drafted> batch_;  // with drafts: the rows of the next step
   std::vector<RowResult> exceptions_;
-  std::size_t next_ = 0;  // the next arrival
+  std::size_t next_ = 0;              // the next arrival ...
+  std::int64_t next_arrival_ns_ = 0;  // ... and its time
 
-  std::deque<Frame> frames_;  // steps in flight, oldest first
-  std::vector<Frame> spare_;
+  Frames frames_;
   PicosecondClock picoseconds_;
   std::int64_t now_ = 0;
   std::int64_t lane_free_ns_ = 0;  // when the compute lane has nothing queued

@@ -19,6 +19,10 @@ std::int64_t divide_half_up(std::uint64_t numerator, std::uint64_t denominator) 
 
 LatencyStats LatencySamples::stats() {
   LatencyStats stats;
+  for (Sample& recent : recent_) {
+    if (recent.times > 0) samples_.push_back(recent);
+    recent = {};
+  }
   if (samples_.empty()) return stats;
   std::sort(samples_.begin(), samples_.end(),
             [](const Sample& a, const Sample& b) { return a.ns < b.ns; });

@@ -42,7 +42,7 @@ const Ownership::Sequence& Ownership::at(SequenceId id) const {
   return const_cast<Ownership*>(this)->at(id);
 }
 
-void Ownership::check_new(SequenceId id) const {
+void Ownership::check_new([[maybe_unused]] SequenceId id) const {
   PINFOLD_CHECK(!sequences_.contains(id), "O5", name_of(id) + " already owns a table");
   PINFOLD_CHECK(!release_lists_.contains(id), "O9", name_of(id) + " still has a release list");
 }
@@ -240,7 +240,7 @@ void Ownership::audit() const {
       add_entries(entries, kind == PoolKind::kBlocks ? list.blocks : list.slots);
     }
     for (std::uint32_t index = 1; index < pool.ids(); ++index) {
-      const BlockId id{index};
+      [[maybe_unused]] const BlockId id{index};
       PINFOLD_CHECK(pool.owners(id) == entries[index] + pool.holds(id), "law 2",
                     std::string(pinfold::name_of(kind)) + " " + std::to_string(index) + " has " +
                         std::to_string(pool.owners(id)) + " owners, but " +

@@ -31,54 +31,60 @@ std::string Pool::describe(BlockId id) const {
          std::to_string(owners.all) + " owners, " + std::to_string(owners.holds) + " of them holds";
 }
 
-Pool::Owners& Pool::at(BlockId id) {
-  PINFOLD_CHECK(id != kNoBlock, "O2", std::string(name_of(options_.kind)) + " 0 is never issued");
-  PINFOLD_CHECK(index_of(id) < options_.ids, "O2",
-                std::string(name_of(options_.kind)) + " " + std::to_string(index_of(id)) +
-                    " is outside a pool of " + std::to_string(options_.ids));
-  return owners_[index_of(id)];
+void Pool::throw_outside(BlockId id) const {
+  const std::string name = name_of(options_.kind);
+  if (id == kNoBlock) throw InvariantViolation("O2", name + " 0 is never issued");
+  throw InvariantViolation("O2", name + " " + std::to_string(index_of(id)) +
+                                     " is outside a pool of " + std::to_string(options_.ids));
 }
 
-const Pool::Owners& Pool::at(BlockId id) const { return const_cast<Pool*>(this)->at(id); }
+void Pool::throw_owners(const char* rule, const char* what, BlockId id) const {
+  throw InvariantViolation(rule, what + describe(id));
+}
 
-std::uint32_t Pool::owners(BlockId id) const { return at(id).all; }
-std::uint32_t Pool::holds(BlockId id) const { return at(id).holds; }
+std::uint32_t Pool::owners(BlockId id) const { return owners_[checked_index(id)].all; }
+std::uint32_t Pool::holds(BlockId id) const { return owners_[checked_index(id)].holds; }
 
 void Pool::take(std::span<BlockId> out) {
   PINFOLD_CHECK(out.size() <= free_count_, "O3",
                 "asked for " + std::to_string(out.size()) + " of " + std::to_string(free_count_) +
                     " available ids: count first, then take");
-  if (options_.free_order == FreeOrder::kFifo) {
-    for (BlockId& id : out) id = ring_[head_++ & mask_];
-  } else {
-    for (std::size_t n = 0; n < out.size(); ++n) {
-      out[n] = ring_[(head_ + free_count_ - 1 - static_cast<std::uint32_t>(n)) & mask_];
-    }
-  }
-  free_count_ -= static_cast<std::uint32_t>(out.size());
-  acquired_ += out.size();
-  peak_owned_ = std::max(peak_owned_, owned().value);
-  for (const BlockId id : out) {
+  const std::uint32_t count = static_cast<std::uint32_t>(out.size());
+  const bool fifo = options_.free_order == FreeOrder::kFifo;
+  const std::uint32_t first = fifo ? head_ : head_ + free_count_ - count;
+  for (std::uint32_t n = 0; n < count; ++n) {
+    const BlockId id = ring_[(first + (fifo ? n : count - 1 - n)) & mask_];
     Owners& owners = owners_[index_of(id)];
-    PINFOLD_CHECK(owners.all == 0, "O2", describe(id) + " was on the free list");
+    if (owners.all != 0) [[unlikely]] throw_owners("O2", "on the free list: ", id);
     owners.all = 1;
+    out[n] = id;
   }
+  if (fifo) head_ += count;
+  free_count_ -= count;
+  acquired_ += count;
+  peak_owned_ = std::max(peak_owned_, owned().value);
 }
 
 void Pool::pin(std::span<const BlockId> ids) {
   for (const BlockId id : ids) {
-    PINFOLD_CHECK(at(id).all > 0, "O2", "pin of free " + describe(id));
+    if (owners_[checked_index(id)].all == 0) [[unlikely]] throw_owners("O2", "pin of free ", id);
   }
   for (std::size_t n = 0; n < ids.size(); ++n) {
     Owners& owners = owners_[index_of(ids[n])];
     if (owners.all == kOwnersMax) [[unlikely]] {
-      // Found only here, because an id may be named more than once; the owners added so far go.
-      for (const BlockId id : ids.first(n)) remove_owner(id);
-      throw_violation("O2", "owners.all < kOwnersMax", "too many owners: " + describe(ids[n]));
+      // Found only here, as a list may name an id more than once and be longer than the largest count.
+      for (const BlockId id : ids.first(n)) unpin(id);
+      throw_owners("O2", "too many pins of ", ids[n]);
     }
     if (owners.holds == owners.all) --parked_;  // a parked id is owned by a table again
     ++owners.all;
   }
+}
+
+void Pool::unpin(BlockId id) {
+  Owners& owners = owners_[index_of(id)];
+  --owners.all;
+  if (owners.holds == owners.all) ++parked_;
 }
 
 void Pool::push_free(BlockId id) {
@@ -87,20 +93,15 @@ void Pool::push_free(BlockId id) {
   ++freed_;
 }
 
-void Pool::remove_owner(BlockId id) {
-  Owners& owners = owners_[index_of(id)];
+void Pool::drop(BlockId id) {
+  Owners& owners = owners_[checked_index(id)];
+  if (owners.all == owners.holds) [[unlikely]] throw_owners("O2", "release without an owner of ", id);
   --owners.all;
   if (owners.all == 0) {
     push_free(id);
   } else if (owners.all == owners.holds) {
     ++parked_;
   }
-}
-
-void Pool::drop(BlockId id) {
-  const Owners& owners = at(id);
-  PINFOLD_CHECK(owners.all > owners.holds, "O2", "release of " + describe(id) + " by no owner");
-  remove_owner(id);
 }
 
 void Pool::release(std::span<const BlockId> table) {
@@ -113,8 +114,8 @@ void Pool::release(std::span<const BlockId> table) {
 
 void Pool::park(std::span<const BlockId> ids) {
   for (const BlockId id : ids) {
-    Owners& owners = at(id);
-    PINFOLD_CHECK(owners.all > owners.holds, "O9", "park of " + describe(id) + " by no owner");
+    Owners& owners = owners_[checked_index(id)];
+    if (owners.all == owners.holds) [[unlikely]] throw_owners("O9", "park without an owner of ", id);
     ++owners.holds;
     if (owners.holds == owners.all) ++parked_;
   }
@@ -122,11 +123,16 @@ void Pool::park(std::span<const BlockId> ids) {
 
 void Pool::unpark(std::span<const BlockId> ids) {
   for (const BlockId id : ids) {
-    Owners& owners = at(id);
-    PINFOLD_CHECK(owners.holds > 0, "O9", "a fence released " + describe(id) + " without a hold");
+    Owners& owners = owners_[checked_index(id)];
+    if (owners.holds == 0) [[unlikely]] throw_owners("O9", "a fence released without a hold ", id);
     if (owners.holds == owners.all) --parked_;
     --owners.holds;
-    remove_owner(id);
+    --owners.all;
+    if (owners.all == 0) {
+      push_free(id);
+    } else if (owners.all == owners.holds) {
+      ++parked_;
+    }
   }
 }
 
@@ -142,7 +148,7 @@ std::vector<BlockId> Pool::free_list() const {
 void Pool::audit() const {
   std::vector<bool> listed(options_.ids);
   for (const BlockId id : free_list()) {
-    PINFOLD_CHECK(at(id).all == 0, "law 1", describe(id) + " is on the free list");
+    PINFOLD_CHECK(owners(id) == 0, "law 1", describe(id) + " is on the free list");
     PINFOLD_CHECK(!listed[index_of(id)], "law 1", describe(id) + " is on the free list twice");
     listed[index_of(id)] = true;
   }

@@ -93,12 +93,20 @@ class Pool {
     std::uint16_t holds = 0;  // those of them that are holds
   };
 
-  Owners& at(BlockId id);
-  const Owners& at(BlockId id) const;
-  void drop(BlockId id);
-  void remove_owner(BlockId id);
-  void push_free(BlockId id);
+  // Cold paths of the checks, out of line: a check costs its loop one compare and one branch.
+  [[noreturn]] void throw_outside(BlockId id) const;
+  [[noreturn]] void throw_owners(const char* rule, const char* what, BlockId id) const;
   std::string describe(BlockId id) const;
+
+  std::uint32_t checked_index(BlockId id) const {
+    const std::uint32_t index = index_of(id);
+    // One compare for both faults: index 0 wraps around.
+    if (index - 1 >= options_.ids - 1) [[unlikely]] throw_outside(id);
+    return index;
+  }
+  void drop(BlockId id);
+  void unpin(BlockId id);  // of an id with other owners
+  void push_free(BlockId id);
 
   PoolOptions options_;
   std::vector<Owners> owners_;  // by id

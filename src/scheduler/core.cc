@@ -1,6 +1,7 @@
 #include "scheduler/core.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "scheduler/tickets.h"
 
@@ -270,7 +271,7 @@ void Core::plan_step(StepPlan& plan) {
   plan.left.swap(left_pending_);
   left_pending_.clear();
   while (true) {
-    Pass pass{plan, planned_ + 1, options_.token_budget.value, 0, false, false, false, false, {}};
+    Pass pass{plan, planned_ + 1, options_.token_budget.value, 0, false, false, false, false};
     plan_pass(pass);
     if (!plan.empty) {
       dispatch(pass);
@@ -293,14 +294,14 @@ void Core::dispatch(Pass& pass) {
   plan.step_ticket = step_ticket(pass.step);
   if (!plan.copies.empty()) {
     plan.copy_ticket = copy_ticket(pass.step);
-    Hold& hold = pass.copies;
+    Hold& hold = step_copies_;
     if (!hold.states.empty() || !hold.blocks.empty()) {
       // Lists are walked in reverse, states first, then blocks (rule O9).
       std::reverse(hold.states.begin(), hold.states.end());
       std::reverse(hold.blocks.begin(), hold.blocks.end());
       hold.fence = fence_on(Lane::kCompute, plan.copy_ticket);
       hold.of_copy = true;
-      holds_.add(std::move(hold));
+      holds_.add(std::exchange(step_copies_, Hold{}));
     }
   }
   plan.decode_rows += steady_rows_;

@@ -94,7 +94,6 @@ class Core {
     bool sat_out = false;
     bool fork_refused = false;
     bool fork_ended = false;  // answered NEVER: its parent may run again
-    Hold copies;              // sources of this step's copies
   };
 
   struct Visit {
@@ -212,6 +211,8 @@ class Core {
   std::vector<LimitEntry> limits_;              // min-heap by (step, join)
   std::uint32_t steady_rows_ = 0;
   std::uint64_t steady_context_ = 0;  // sum of C + F over steady rows
+
+  Hold step_copies_;  // sources of the copies of the step being planned
 
   // Buffers of one call, kept for their capacity.
   std::vector<Visit> visits_;

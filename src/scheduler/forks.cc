@@ -182,13 +182,13 @@ void Core::grant_fork(Pass& pass, SlotIndex slot, const ForkShape& shape) {
   Sequence& child = store_[slot];
   StepPlan& plan = pass.plan;
   const Ticket ticket = copy_ticket(pass.step);
-  const std::size_t hold_blocks = pass.copies.blocks.size();
+  const std::size_t hold_blocks = step_copies_.blocks.size();
 
   // 1. The sources: whatever the child does not keep. Its pins on them pass to the release list.
   for (std::size_t n = shape.shared.value; n < child.table.size(); ++n) {
-    pass.copies.blocks.push_back(child.table[n]);
+    step_copies_.blocks.push_back(child.table[n]);
   }
-  const std::span<const BlockId> sources = std::span(pass.copies.blocks).subspan(hold_blocks);
+  const std::span<const BlockId> sources = std::span(step_copies_.blocks).subspan(hold_blocks);
   if (!sources.empty()) {
     note_ids(Verb::kPark, PoolKind::kBlocks, child, sources,
              static_cast<std::uint32_t>(value_of(ticket)));
@@ -216,7 +216,7 @@ void Core::grant_fork(Pass& pass, SlotIndex slot, const ForkShape& shape) {
   // 3. Its own state slot.
   if (shape.clone_state) {
     const BlockId from = child.state;
-    pass.copies.states.push_back(from);
+    step_copies_.states.push_back(from);
     note_ids(Verb::kPark, PoolKind::kStateSlots, child, std::span(&from, 1),
              static_cast<std::uint32_t>(value_of(ticket)));
     pools_.of(PoolKind::kStateSlots).park(std::span(&from, 1));
@@ -228,7 +228,7 @@ void Core::grant_fork(Pass& pass, SlotIndex slot, const ForkShape& shape) {
   }
   const bool copies = shape.copy_tail || shape.clone_state;
   if (copies) child.copy_ticket = ticket;
-  pass.copies.from = child.id;
+  step_copies_.from = child.id;
 
   // 4. It runs: its first row, or its first chunk, is in this step.
   forks_.erase(forks_.begin());

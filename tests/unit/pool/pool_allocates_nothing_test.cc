@@ -1,52 +1,18 @@
 // The pool allocates all its memory at construction (rule O2's structure is free, its memory is not).
-// A program of its own, because it replaces the global operator new.
+// A program of its own, because counting replaces the global operator new.
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <new>
 #include <vector>
 
 #include "pool/pool.h"
 #include "tests/model/random_draws.h"
-
-namespace {
-
-std::uint64_t allocations = 0;
-
-void* counted(std::size_t bytes, std::size_t alignment) {
-  ++allocations;
-  // aligned_alloc wants a multiple of the alignment.
-  const std::size_t padded =
-      (std::max(bytes, std::size_t{1}) + alignment - 1) / alignment * alignment;
-  if (void* memory = std::aligned_alloc(alignment, padded)) return memory;
-  throw std::bad_alloc();
-}
-
-constexpr std::size_t kDefaultAlignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
-
-}  // namespace
-
-// The nothrow forms of the library call these.
-void* operator new(std::size_t bytes) { return counted(bytes, kDefaultAlignment); }
-void* operator new[](std::size_t bytes) { return counted(bytes, kDefaultAlignment); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return counted(bytes, static_cast<std::size_t>(alignment));
-}
-void* operator new[](std::size_t bytes, std::align_val_t alignment) {
-  return counted(bytes, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+#include "tests/unit/counted_allocations.h"
 
 namespace pinfold {
 namespace {
+
+using test::allocations;
 
 /// Ids in a buffer made beforehand: the driver must not allocate either.
 class IdStack {
@@ -124,9 +90,9 @@ TEST_CASE("pool: allocates nothing after construction, in either order of issue"
     IdStack owned(5'000);
     IdStack held(200'000);
     model::RandomDraws draws(1);
-    const std::uint64_t before = allocations;
+    const std::uint64_t before = allocations();
     const std::uint64_t changed = drive(pool, owned, held, draws);
-    const std::uint64_t after = allocations;
+    const std::uint64_t after = allocations();
     CHECK(after - before == 0);
     CHECK(changed > 100'000);
     pool.audit();
@@ -134,9 +100,9 @@ TEST_CASE("pool: allocates nothing after construction, in either order of issue"
 }
 
 TEST_CASE("pool: construction allocates, and the counter sees it") {
-  const std::uint64_t before = allocations;
+  const std::uint64_t before = allocations();
   const Pool pool({.ids = 1001});
-  CHECK(allocations - before == 2);  // the owners and the ring
+  CHECK(allocations() - before == 2);  // the owners and the ring
   CHECK(pool.usable() == BlockCount(1000));
 }
 
@@ -144,10 +110,10 @@ TEST_CASE("pool: asking costs no allocation either") {
   Pool pool({.ids = 1001});
   std::vector<BlockId> ids(10);
   pool.take(ids);
-  const std::uint64_t before = allocations;
+  const std::uint64_t before = allocations();
   const bool right = pool.owners(ids[0]) == 1 && pool.holds(ids[0]) == 0 &&
                      pool.available() == BlockCount(990) && pool.parked() == BlockCount(0);
-  const std::uint64_t after = allocations;
+  const std::uint64_t after = allocations();
   CHECK(right);
   CHECK(after - before == 0);
 }
