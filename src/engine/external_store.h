@@ -55,7 +55,7 @@ constexpr Boundaries boundaries_crossed(TokenCount before, TokenCount after,
 struct StoredPrefix {
   SequenceId sequence{};
   TokenCount rows;     // a boundary
-  TokenCount written;  // rows written or in flight, for window_is_whole
+  TokenCount written;  // C + F before the result, rejected drafts included: for window_is_whole
   std::span<const BlockId> table;
   BlockId state = kNoBlock;  // kNoBlock: the model has no state
 };

@@ -55,7 +55,8 @@ void Pool::take(std::span<BlockId> out) {
   for (std::uint32_t n = 0; n < count; ++n) {
     const BlockId id = ring_[(first + (fifo ? n : count - 1 - n)) & mask_];
     Owners& owners = owners_[index_of(id)];
-    if (owners.all != 0) [[unlikely]] throw_owners("O2", "on the free list: ", id);
+    if (owners.all != 0) [[unlikely]]
+      throw_owners("O2", "on the free list: ", id);
     owners.all = 1;
     out[n] = id;
   }
@@ -67,7 +68,8 @@ void Pool::take(std::span<BlockId> out) {
 
 void Pool::pin(std::span<const BlockId> ids) {
   for (const BlockId id : ids) {
-    if (owners_[checked_index(id)].all == 0) [[unlikely]] throw_owners("O2", "pin of free ", id);
+    if (owners_[checked_index(id)].all == 0) [[unlikely]]
+      throw_owners("O2", "pin of free ", id);
   }
   for (std::size_t n = 0; n < ids.size(); ++n) {
     Owners& owners = owners_[index_of(ids[n])];
@@ -95,7 +97,8 @@ void Pool::push_free(BlockId id) {
 
 void Pool::drop(BlockId id) {
   Owners& owners = owners_[checked_index(id)];
-  if (owners.all == owners.holds) [[unlikely]] throw_owners("O2", "release without an owner of ", id);
+  if (owners.all == owners.holds) [[unlikely]]
+    throw_owners("O2", "release without an owner of ", id);
   --owners.all;
   if (owners.all == 0) {
     push_free(id);
@@ -115,7 +118,8 @@ void Pool::release(std::span<const BlockId> table) {
 void Pool::park(std::span<const BlockId> ids) {
   for (const BlockId id : ids) {
     Owners& owners = owners_[checked_index(id)];
-    if (owners.all == owners.holds) [[unlikely]] throw_owners("O9", "park without an owner of ", id);
+    if (owners.all == owners.holds) [[unlikely]]
+      throw_owners("O9", "park without an owner of ", id);
     ++owners.holds;
     if (owners.holds == owners.all) ++parked_;
   }
@@ -124,7 +128,8 @@ void Pool::park(std::span<const BlockId> ids) {
 void Pool::unpark(std::span<const BlockId> ids) {
   for (const BlockId id : ids) {
     Owners& owners = owners_[checked_index(id)];
-    if (owners.holds == 0) [[unlikely]] throw_owners("O9", "a fence released without a hold ", id);
+    if (owners.holds == 0) [[unlikely]]
+      throw_owners("O9", "a fence released without a hold ", id);
     if (owners.holds == owners.all) --parked_;
     --owners.holds;
     --owners.all;

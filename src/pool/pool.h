@@ -101,7 +101,8 @@ class Pool {
   std::uint32_t checked_index(BlockId id) const {
     const std::uint32_t index = index_of(id);
     // One compare for both faults: index 0 wraps around.
-    if (index - 1 >= options_.ids - 1) [[unlikely]] throw_outside(id);
+    if (index - 1 >= options_.ids - 1) [[unlikely]]
+      throw_outside(id);
     return index;
   }
   void drop(BlockId id);

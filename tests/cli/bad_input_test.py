@@ -152,6 +152,10 @@ def bad_traces(suite):
         expect(suite, "a missing trace", 1, args, ["t.csv: found no file of this name"])
     expect(suite, "a directory for a trace", 1, ["run", "directory", "-o", "result"],
            ["directory: found a directory", "expected a request trace (CSV)"])
+    suite.write("t.csv", HEADER + "1970-01-01 00:00:00,1,1\n2261-12-31 00:00:00,1,1\n")
+    expect(suite, "a trace longer than simulated time", 1, ["run", "t.csv", "-o", "result"],
+           ["t.csv: found a last arrival", "workload.time_scale", "expected at most 4611686018 s"])
+    os.remove(suite.scratch / "t.csv")
     if os.geteuid() != 0:  # root may read everything
         suite.write("secret.csv", HEADER + ROW)
         os.chmod(suite.scratch / "secret.csv", 0)

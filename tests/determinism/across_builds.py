@@ -26,6 +26,9 @@ CASES = {
     "conversation trace, small pool, no overlap": [
         CONVERSATION, *TIGHT, "--set", "engine.overlap=0"],
     "code trace, small pool, known stops": [CODE, *TIGHT, "--set", "workload.stop=known"],
+    "everything": [CONVERSATION, "--config", "configs/runs/everything.json"],
+    "everything, code trace, overlap 2": [
+        CODE, "--config", "configs/runs/everything.json", "--set", "engine.overlap=2"],
 }
 KEYS = ("digest", "digest_timed")
 

@@ -5,34 +5,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
 
+#include "tests/unit/scratch_directory.h"
+
 namespace pinfold::sim {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A directory that goes when the test ends.
-class Scratch {
- public:
-  Scratch() {
-    std::string name = (fs::temp_directory_path() / "pinfold-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Scratch() { fs::remove_all(path_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  fs::path path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 std::string content_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -51,7 +35,7 @@ std::vector<std::string> names_in(const fs::path& directory) {
 const std::array<OutputFile, 2> kFiles{OutputFile{"a.json", "{}\n"}, OutputFile{"b.json", "[]\n"}};
 
 TEST_CASE("output directory: is made when files are written, with parents, and not before") {
-  const Scratch scratch;
+  const test::ScratchDirectory scratch;
   const fs::path directory = scratch.path() / "x" / "y";
   CHECK_FALSE(check_output_directory(directory.string()));
   CHECK(names_in(scratch.path()).empty());
@@ -61,7 +45,7 @@ TEST_CASE("output directory: is made when files are written, with parents, and n
 }
 
 TEST_CASE("output directory: files are replaced whole, others stay") {
-  const Scratch scratch;
+  const test::ScratchDirectory scratch;
   std::ofstream(scratch.path() / "a.json") << "an older and longer file";
   std::ofstream(scratch.path() / "mine.txt") << "mine";
   CHECK_FALSE(write_output_files(scratch.path().string(), kFiles));
@@ -70,7 +54,7 @@ TEST_CASE("output directory: files are replaced whole, others stay") {
 }
 
 TEST_CASE("output directory: a file in its place, or on the way to it") {
-  const Scratch scratch;
+  const test::ScratchDirectory scratch;
   const std::string file = (scratch.path() / "file").string();
   std::ofstream(file) << "x";
   CHECK(describe(*check_output_directory(file)) ==
@@ -84,14 +68,14 @@ TEST_CASE("output directory: a file in its place, or on the way to it") {
 
 TEST_CASE("output directory: a directory that this user may not write") {
   if (::geteuid() == 0) return;  // root may write everywhere
-  const Scratch scratch;
+  const test::ScratchDirectory scratch;
   fs::permissions(scratch.path(), fs::perms::owner_read | fs::perms::owner_exec);
   CHECK(check_output_directory((scratch.path() / "x").string()));
   fs::permissions(scratch.path(), fs::perms::owner_all);
 }
 
 TEST_CASE("output directory: after an error nothing half-written is left") {
-  const Scratch scratch;
+  const test::ScratchDirectory scratch;
   // The second file cannot be written: its temporary name is taken by a directory.
   fs::create_directory(scratch.path() / "b.json.tmp");
   CHECK(write_output_files(scratch.path().string(), kFiles));

@@ -103,6 +103,7 @@ class Engine {
   std::string why(SequenceId id) const;
 
   // ---- probes of the last plan
+  const StepPlan& last_plan() const { return plan_; }
   std::string copies() const;   // "slot 1>2 block 3>4:2"; after the colon, the rows
   std::string chunks() const;   // "0[0,4) 1[0,3)!"; ! ends the prompt
   std::string drafted() const;  // "0:3"

@@ -1,0 +1,202 @@
+// The facade under ThreadSanitizer: producers add, fork, abort and look while one thread plans and
+// completes steps. Whatever the interleaving, the books must close: each request ends once, an abort
+// that was taken is an end by abort, and every pool is empty.
+#include "engine/locked_scheduler.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <thread>
+
+namespace pinfold {
+namespace {
+
+constexpr std::uint32_t kProducers = 4;
+constexpr std::uint32_t kRequestsEach = 1200;
+constexpr std::uint32_t kBacklogMax =
+    30;  // producers wait above it, so that all threads run at once
+
+SchedulerOptions tight_options(std::uint32_t overlap) {
+  SchedulerOptions options;
+  options.block_size = TokenCount(4);
+  options.block_ids = 24;
+  options.state = Switch::kOn;
+  options.state_ids = 6;
+  options.draft_ids = 6;
+  options.max_sequences = 5;
+  options.token_budget = TokenCount(16);
+  options.max_model_len = TokenCount(64);
+  options.overlap = overlap;
+  return options;
+}
+
+RequestSpec spec_of(std::uint32_t number) {
+  RequestSpec spec;
+  spec.prompt = TokenCount(1 + number * 7 % 23);
+  spec.limit = TokenCount(1 + number * 5 % 17);
+  spec.stop = StopMode::kKnown;
+  spec.drafts = TokenCount(number % 3);
+  return spec;
+}
+
+/// What one producer did, read after it has been joined.
+struct Done {
+  std::vector<SequenceId> accepted;
+  std::uint32_t aborted = 0;
+  std::uint64_t seen = 0;  // so that what was read is used
+};
+
+/// Adds, forks its last request, aborts an older one, and reads everything that can be read.
+void produce(LockedScheduler& scheduler, std::uint32_t producer, Done& done) {
+  for (std::uint32_t n = 0; n < kRequestsEach; ++n) {
+    const RequestSpec spec = spec_of(producer * kRequestsEach + n);
+    const bool forks = n % 4 == 3 && !done.accepted.empty();
+    const Arrival arrival =
+        forks ? scheduler.fork(done.accepted.back(), spec) : scheduler.add(spec);
+    if (arrival.answer != Answer::kNever) done.accepted.push_back(arrival.id);
+    if (n % 9 == 8) {
+      const SequenceId victim = done.accepted[done.accepted.size() / 2];
+      if (scheduler.abort(victim)) ++done.aborted;
+    }
+    if (const auto snapshot = scheduler.view(done.accepted.back())) {
+      done.seen += snapshot->table.size() + snapshot->view.rows.history.value;
+    }
+    done.seen += scheduler.explain_wait().size();
+    done.seen += scheduler.running().size() + scheduler.waiting().size();
+    done.seen += scheduler.waiting_forks().size() + scheduler.unfinished();
+    done.seen += scheduler.pool(PoolKind::kBlocks).available.value;
+    done.seen += scheduler.stats().preemptions + scheduler.options().block_ids;
+    done.seen += scheduler.nothing_pending() ? 1u : 0u;
+    if (n % 16 == 0) {
+      scheduler.audit();
+      done.seen += scheduler.state_hash() % 2 + scheduler.take_journal().size();
+    }
+    while (scheduler.unfinished() > kBacklogMax) std::this_thread::yield();
+  }
+}
+
+/// Plans and completes until every producer has finished and nothing is left. Returns the ends.
+std::vector<Ended> drive(LockedScheduler& scheduler, const std::atomic<std::uint32_t>& producing) {
+  std::vector<Ended> ends;
+  std::deque<StepNumber> flying;
+  const std::uint32_t overlap = scheduler.options().overlap;
+  StepPlan plan;
+  std::uint64_t table_entries = 0;
+  while (true) {
+    const bool last_round = producing.load() == 0;
+    if (flying.size() <= overlap) {
+      // The rows of a plan are read before anyone can abort them.
+      scheduler.plan_step(plan, [&](const Scheduler& inside) {
+        for (const Joined& joined : plan.joined) {
+          table_entries += inside.view(joined.sequence).table.size();
+        }
+        for (const Chunk& chunk : plan.chunks) {
+          table_entries += inside.view(chunk.sequence).table.size();
+        }
+      });
+      if (!plan.empty) {
+        flying.push_back(plan.step);
+        if (!plan.copies.empty()) scheduler.on_passed(Lane::kCompute, plan.copy_ticket);
+      }
+    }
+    if (!flying.empty() && (plan.empty || flying.size() > overlap)) {
+      scheduler.on_step_complete({flying.front(), false, nullptr, 0});
+      flying.pop_front();
+    }
+    const std::vector<Ended> taken = scheduler.take_ended();
+    ends.insert(ends.end(), taken.begin(), taken.end());
+    if (!flying.empty() || scheduler.unfinished() > 0) continue;
+    if (last_round) break;
+    std::this_thread::yield();
+  }
+  CHECK(table_entries > 0);
+  return ends;
+}
+
+TEST_CASE("locked scheduler: the books close whatever the threads do, at every overlap") {
+  for (std::uint32_t overlap = 0; overlap <= 2; ++overlap) {
+    LockedScheduler scheduler(tight_options(overlap));
+    scheduler.set_journal_enabled(true);
+    std::vector<Done> done(kProducers);
+    std::atomic<std::uint32_t> producing = kProducers;
+    std::vector<Ended> ends;
+    std::vector<std::thread> threads;
+    threads.emplace_back([&] { ends = drive(scheduler, producing); });
+    for (std::uint32_t producer = 0; producer < kProducers; ++producer) {
+      threads.emplace_back([&, producer] {
+        produce(scheduler, producer, done[producer]);
+        --producing;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+
+    std::vector<SequenceId> accepted, ended;
+    std::uint32_t aborted = 0, ended_by_abort = 0;
+    for (const Done& one : done) {
+      accepted.insert(accepted.end(), one.accepted.begin(), one.accepted.end());
+      aborted += one.aborted;
+      CHECK(one.seen > 0);
+      CHECK(std::is_sorted(one.accepted.begin(), one.accepted.end()));
+    }
+    for (const Ended& end : ends) {
+      ended.push_back(end.sequence);
+      ended_by_abort += end.reason == EndReason::kAborted;
+    }
+    std::sort(accepted.begin(), accepted.end());
+    std::sort(ended.begin(), ended.end());
+    CHECK(std::adjacent_find(accepted.begin(), accepted.end()) == accepted.end());
+    CHECK(accepted == ended);  // each accepted request ended exactly once
+    CHECK(aborted == ended_by_abort);
+    CHECK(scheduler.unfinished() == 0);
+    CHECK(scheduler.take_ended().empty());
+    CHECK(scheduler.take_journal().size() > 0);
+    CHECK(scheduler.take_journal().empty());
+    for (const PoolKind kind :
+         {PoolKind::kBlocks, PoolKind::kStateSlots, PoolKind::kDraftSlots, PoolKind::kHostBlocks}) {
+      const PoolCounts counts = scheduler.pool(kind);
+      CHECK(counts.owned == BlockCount(0));
+      CHECK(counts.parked == BlockCount(0));
+      CHECK(counts.available == counts.usable);
+    }
+    scheduler.audit();
+  }
+}
+
+TEST_CASE("locked scheduler: a snapshot keeps its table when the sequence has gone") {
+  LockedScheduler scheduler(tight_options(0));
+  RequestSpec spec;
+  spec.prompt = TokenCount(9);
+  spec.limit = TokenCount(3);
+  const Arrival arrival = scheduler.add(spec);
+  REQUIRE(arrival.answer == Answer::kOk);
+  StepPlan plan;
+  scheduler.plan_step(plan);
+  const std::optional<SequenceSnapshot> snapshot = scheduler.view(arrival.id);
+  REQUIRE(snapshot.has_value());
+  CHECK(scheduler.abort(arrival.id));
+  CHECK_FALSE(scheduler.abort(arrival.id));
+  CHECK_FALSE(scheduler.view(arrival.id).has_value());
+  CHECK(snapshot->table ==
+        std::vector<BlockId>{BlockId{1}, BlockId{2}, BlockId{3}});  // ceil(9 / 4)
+  CHECK(snapshot->view.table.empty());
+}
+
+TEST_CASE("locked scheduler: ids are given in the order of arrival, a refused one is used up") {
+  LockedScheduler scheduler(tight_options(0));
+  RequestSpec fits;
+  fits.prompt = TokenCount(4);
+  fits.limit = TokenCount(1);
+  RequestSpec never = fits;
+  never.prompt = TokenCount(65);  // max_model_len is 64
+  CHECK(scheduler.add(fits).id == SequenceId{0});
+  const Arrival refused = scheduler.add(never);
+  CHECK(refused.id == SequenceId{1});
+  CHECK(refused.answer == Answer::kNever);
+  CHECK(scheduler.add(fits).id == SequenceId{2});
+  CHECK(scheduler.state_hash() != LockedScheduler(tight_options(0)).state_hash());
+}
+
+}  // namespace
+}  // namespace pinfold

@@ -1,0 +1,364 @@
+#include "tests/toy_engine.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace pinfold::toy {
+namespace {
+
+constexpr std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
+  hash = (hash ^ value) * 0x9E37'79B9'7F4A'7C15u;
+  return hash ^ (hash >> 29);
+}
+
+}  // namespace
+
+Token next_token(std::span<const Token> history, std::span<const Token> window) {
+  std::uint64_t hash = history.size();
+  for (const Token token : history) hash = mixed(hash, token);
+  for (const Token token : window) hash = mixed(hash, token);
+  return static_cast<Token>(mixed(hash, 1) >> 33);  // 31 bits: never the scribble
+}
+
+// ---- memory ----------------------------------------------------------------------------------------
+
+RowStore::RowStore(const SchedulerOptions& options, TokenCount window, TokenCount ring_len)
+    : draft_tags(options.draft_ids),
+      block_size_(options.block_size),
+      window_(options.state == Switch::kOn ? window : TokenCount(0)),
+      ring_len_(ring_len),
+      blocks_(std::size_t{options.block_ids} * options.block_size.value, kScribble),
+      rings_(std::size_t{options.state_ids} * ring_len.value, kScribble) {}
+
+void RowStore::write(std::uint32_t position, Token token, std::span<const BlockId> table,
+                     BlockId state) {
+  const BlockRow row = block_row_of(position, table, block_size_);
+  blocks_[std::size_t{index_of(row.block)} * block_size_.value + row.row] = token;
+  if (state != kNoBlock) rings_[ring_row_of(position, state, ring_len_)] = token;
+}
+
+void RowStore::copy(const Copy& copy) {
+  if (copy.to == kNoBlock) return;  // release only
+  const bool block = copy.pool == PoolKind::kBlocks;
+  std::vector<Token>& rows = block ? blocks_ : rings_;
+  const std::size_t stride = block ? block_size_.value : ring_len_.value;
+  const std::size_t count = block ? copy.rows.value : ring_len_.value;
+  const auto at = [&](BlockId id) {
+    return rows.begin() + static_cast<std::ptrdiff_t>(index_of(id) * stride);
+  };
+  std::copy_n(at(copy.from), count, at(copy.to));
+}
+
+void RowStore::scribble(PoolKind pool, BlockId id) {
+  if (pool == PoolKind::kDraftSlots) draft_tags[index_of(id)] = SequenceId{kScribble};
+  if (pool != PoolKind::kBlocks && pool != PoolKind::kStateSlots) return;
+  const bool block = pool == PoolKind::kBlocks;
+  std::vector<Token>& rows = block ? blocks_ : rings_;
+  const std::size_t stride = block ? block_size_.value : ring_len_.value;
+  std::fill_n(rows.begin() + static_cast<std::ptrdiff_t>(index_of(id) * stride), stride, kScribble);
+}
+
+std::vector<Token> RowStore::history(TokenCount rows, std::span<const BlockId> table) const {
+  std::vector<Token> tokens;
+  for (std::uint32_t position = 0; position < rows.value; ++position) {
+    const BlockRow row = block_row_of(position, table, block_size_);
+    tokens.push_back(blocks_[std::size_t{index_of(row.block)} * block_size_.value + row.row]);
+  }
+  return tokens;
+}
+
+std::vector<Token> RowStore::window(TokenCount rows, BlockId state) const {
+  std::vector<Token> tokens;
+  if (state == kNoBlock) return tokens;
+  std::uint32_t position = rows.value - std::min(rows, window_).value;
+  for (; position < rows.value; ++position) {
+    tokens.push_back(rings_[ring_row_of(position, state, ring_len_)]);
+  }
+  return tokens;
+}
+
+std::span<const Token> RowStore::ring(BlockId state) const {
+  return std::span(rings_).subspan(ring_row_of(0, state, ring_len_), ring_len_.value);
+}
+
+// ---- requests --------------------------------------------------------------------------------------
+
+ToyEngine::ToyEngine(const ToyOptions& options, ExternalStore& store)
+    : options_(options),
+      store_(store),
+      scheduler_(options.scheduler),
+      rows_(options.scheduler, options.window, options.ring_len),
+      // A step's records live until the next plan after the steps behind it.
+      records_(options.scheduler.max_sequences * (options.scheduler.overlap + 2)) {
+  scheduler_.journal().set_enabled(true);
+}
+
+Answer ToyEngine::add(SequenceId id, const std::vector<Token>& prompt, const RequestSpec& spec,
+                      std::uint32_t output) {
+  clients_[id] = {prompt, prompt.size(), output, spec.stop, {}, false, EndReason::kStop};
+  const Answer answer = scheduler_.add(id, spec);
+  if (answer == Answer::kNever) clients_[id].ended = true;
+  if (answer == Answer::kNever) clients_[id].reason = EndReason::kNever;
+  read_journal();
+  return answer;
+}
+
+Answer ToyEngine::fork(SequenceId parent, SequenceId child, const std::vector<Token>& prompt,
+                       const RequestSpec& spec, std::uint32_t output) {
+  clients_[child] = {prompt, prompt.size(), output, spec.stop, {}, false, EndReason::kStop};
+  const Answer answer = scheduler_.fork(parent, child, spec);
+  if (answer == Answer::kNever) clients_[child].ended = true;
+  if (answer == Answer::kNever) clients_[child].reason = EndReason::kNever;
+  read_journal();
+  return answer;
+}
+
+void ToyEngine::abort(SequenceId id) {
+  scheduler_.abort(id);
+  take_ends();
+}
+
+// What the library reports besides plans: ids issued, and forks as they pin their parent.
+void ToyEngine::read_journal() {
+  std::span<const std::byte> bytes = scheduler_.journal().unread();
+  while (!bytes.empty()) {
+    Record record;
+    std::memcpy(&record, bytes.data(), sizeof record);
+    bytes = bytes.subspan(sizeof record);
+    std::vector<BlockId> ids(ids_after(record));
+    if (!ids.empty()) std::memcpy(ids.data(), bytes.data(), ids.size() * sizeof(BlockId));
+    bytes = bytes.subspan(ids.size() * sizeof(BlockId));
+    if (record.verb == Verb::kAcquire) {
+      for (const BlockId id : ids) issued_.push_back({record.pool, id});
+    }
+    if (record.verb != Verb::kFork) continue;
+    Client& child = clients_.at(SequenceId{record.sequence});
+    const bool decode = child.known.size() <= record.count;
+    ++(decode ? decode_forks : prompt_forks);
+    if (!decode) continue;
+    const std::vector<Token>& known = clients_.at(SequenceId{record.aux}).known;
+    child.known.assign(known.begin(),
+                       known.begin() + record.count + 1);  // C rows and the next token
+    child.given = child.known.size();
+  }
+  scheduler_.journal().clear();
+  if (options_.ordered_writers) return;
+  for (const auto& [pool, id] : issued_) rows_.scribble(pool, id);
+  issued_.clear();
+}
+
+void ToyEngine::take_ends() {
+  for (const Ended& ended : scheduler_.ended()) {
+    clients_.at(ended.sequence).ended = true;
+    clients_.at(ended.sequence).reason = ended.reason;
+    batch_.erase(ended.sequence);
+  }
+  scheduler_.clear_ended();
+}
+
+// ---- host: plan ------------------------------------------------------------------------------------
+
+bool ToyEngine::plan() {
+  records_.sync(passed_);
+  scheduler_.plan_step(plan_);
+  for (const Left& left : plan_.left) batch_.erase(left.sequence);
+  read_journal();
+  take_ends();
+  if (plan_.empty) return false;
+  for (const Joined& joined : plan_.joined) batch_[joined.sequence] = joined.epoch;
+  queue(plan_);
+  return true;
+}
+
+ToyEngine::Work ToyEngine::work_of(SequenceId id, std::uint32_t epoch) const {
+  const SequenceView view = scheduler_.view(id);
+  return {id, epoch, {view.table.begin(), view.table.end()}, view.state, view.draft};
+}
+
+void ToyEngine::queue(const StepPlan& plan) {
+  Step step{plan.step, plan.copy_ticket, plan.step_ticket, {}, plan.copies, {}};
+  step.issued.swap(issued_);
+  for (const Chunk& chunk : plan.chunks) {
+    Work work = work_of(chunk.sequence, chunk.epoch);
+    const std::vector<Token>& known = clients_.at(chunk.sequence).known;
+    work.first = chunk.first.value;
+    for (std::uint32_t n = 0; n < chunk.count.value; ++n)
+      work.inputs.push_back(known[work.first + n]);
+    work.chunk = true;
+    work.yields = chunk.last;
+    if (work.first == 0) {
+      const SequenceView view = scheduler_.view(chunk.sequence);
+      const Boundaries whole = boundaries_crossed(TokenCount(0), view.prompt_end - TokenCount(1),
+                                                  options_.store_interval);
+      const TokenCount rows = whole.count > 0 ? whole[whole.count - 1] : TokenCount(0);
+      store_.load({work.sequence, rows, TokenCount(0), work.table, work.state});
+    }
+    step.works.push_back(std::move(work));
+  }
+  for (const auto& [sequence, epoch] : batch_) {
+    Work work = work_of(sequence, epoch);
+    for (const Drafted& drafted : plan.drafted) {
+      if (drafted.sequence == sequence) work.drafts = drafted.drafts.value;
+    }
+    const RowCounts rows = scheduler_.view(sequence).rows;
+    work.first = (rows.processed + rows.in_flight).value - 1 - work.drafts;
+    const std::vector<Token>& known = clients_.at(sequence).known;
+    work.inputs.push_back(work.first < known.size() ? known[work.first] : kScribble);
+    step.works.push_back(std::move(work));
+  }
+  queue_.push_back(std::move(step));
+}
+
+// ---- device ----------------------------------------------------------------------------------------
+
+void ToyEngine::copy(Step& step) {
+  if (step.copied || step.lost) return;
+  for (const auto& [pool, id] : step.issued) rows_.scribble(pool, id);
+  for (const Copy& copy : step.copies) rows_.copy(copy);
+  step.copied = true;
+}
+
+void ToyEngine::run(Step& step) {
+  if (step.ran || step.lost) return;
+  copy(step);
+  for (Work& work : step.works) {
+    if (work.chunk) {
+      run_chunk(work);
+    } else {
+      run_decode(work);
+    }
+  }
+  step.ran = true;
+}
+
+Token ToyEngine::next_of(TokenCount rows, const Work& work) const {
+  return next_token(rows_.history(rows, work.table), rows_.window(rows, work.state));
+}
+
+void ToyEngine::run_chunk(Work& work) {
+  std::uint32_t position = work.first;
+  for (const Token token : work.inputs) rows_.write(position++, token, work.table, work.state);
+  if (!work.yields) return;
+  work.tokens.push_back(next_of(TokenCount(position), work));
+  cursors_[{work.sequence, work.epoch}] = {position, work.tokens.back(), false};
+}
+
+// The drafter knows the model, and errs now and then.
+std::vector<Token> ToyEngine::proposals(const Work& work, const Cursor& cursor) const {
+  std::vector<Token> history = rows_.history(TokenCount(cursor.position), work.table);
+  history.push_back(cursor.token);
+  std::vector<Token> inputs{cursor.token};
+  for (std::uint32_t n = 0; n < work.drafts; ++n) {
+    const std::size_t window = work.state == kNoBlock ? 0 : options_.window.value;
+    const std::size_t first = history.size() - std::min(history.size(), window);
+    Token draft = next_token(history, std::span(history).subspan(first));
+    if (mixed(options_.seed, draft) % 3 == 0) draft ^= 1;  // a wrong guess
+    history.push_back(draft);
+    inputs.push_back(draft);
+  }
+  return inputs;
+}
+
+void ToyEngine::run_decode(Work& work) {
+  const auto start =
+      cursors_.try_emplace({work.sequence, work.epoch}, Cursor{work.first, work.inputs[0], false});
+  Cursor& cursor = start.first->second;
+  if (work.drafts > 0) {
+    SequenceId& tag = rows_.draft_tags[index_of(work.draft)];
+    if (cursor.drafted && tag != work.sequence) ++stale_draft_slots;
+    tag = work.sequence;
+    cursor.drafted = true;
+  }
+  const std::vector<Token> inputs = proposals(work, cursor);
+  for (std::uint32_t n = 0; n <= work.drafts; ++n) {
+    rows_.write(cursor.position + n, inputs[n], work.table, work.state);
+  }
+  for (std::uint32_t n = 0; n <= work.drafts; ++n) {
+    work.tokens.push_back(next_of(TokenCount(cursor.position + n + 1), work));
+    if (n < work.drafts && inputs[n + 1] != work.tokens.back()) break;  // rejected from here on
+  }
+  cursor.position += static_cast<std::uint32_t>(work.tokens.size());
+  cursor.token = work.tokens.back();
+}
+
+// ---- host: results ---------------------------------------------------------------------------------
+
+void ToyEngine::run_copies() {
+  for (Step& step : queue_) {
+    if (!step.copied && !step.lost && !step.copies.empty()) {
+      copy(step);
+      scheduler_.on_passed(Lane::kCompute, step.copy_ticket);
+      passed_.upto[index_of(Lane::kCompute)] = step.copy_ticket;
+      return;
+    }
+    run(step);  // the lane is in order
+  }
+}
+
+void ToyEngine::complete(bool failed) {
+  if (failed) {
+    for (Step& step : queue_) step.lost = true;
+    cursors_.clear();
+  }
+  run(queue_.front());
+  Step step = std::move(queue_.front());
+  queue_.pop_front();
+  if (step.lost) step.works.clear();
+  std::vector<RowResult> exceptions;
+  for (Work& work : step.works) settle(work, exceptions);
+  scheduler_.on_step_complete({step.number, failed, exceptions.data(), exceptions.size()});
+  passed_.upto[index_of(Lane::kCompute)] = step.step_ticket;
+  take_ends();
+  read_journal();
+  const Ticket last = queue_.empty() ? step.step_ticket : queue_.back().step_ticket;
+  for (const Work& work : step.works) {
+    deliver(work, last);
+    save(work);
+  }
+}
+
+// What of the row's tokens counts, and whether the scheduler must be told.
+void ToyEngine::settle(Work& work, std::vector<RowResult>& exceptions) {
+  const Client& client = clients_.at(work.sequence);
+  if (client.ended) work.tokens.clear();  // aborted, or stopped in a step before: an overrun row
+  if (client.ended) return;
+  const RowCounts rows = scheduler_.view(work.sequence).rows;
+  work.processed = rows.processed;
+  work.written = rows.processed + rows.in_flight;
+  if (!work.yields) return;
+  const std::size_t emitted = client.emitted().size();
+  work.tokens.resize(std::min(work.tokens.size(), client.output - emitted));
+  const std::size_t tokens = work.tokens.size();
+  const bool stops = client.stop == StopMode::kHidden && emitted + tokens == client.output;
+  if (tokens == 1 && !stops) return;
+  exceptions.push_back(
+      {work.sequence, work.epoch, TokenCount(static_cast<std::uint32_t>(tokens)), stops});
+}
+
+// The record lives until the steps dispatched so far are done; the client keeps a clone.
+void ToyEngine::deliver(const Work& work, Ticket last) {
+  if (work.tokens.empty()) return;
+  Client& client = clients_.at(work.sequence);
+  const std::optional<RecordHandle> handle = records_.make(work.sequence, work.epoch);
+  PINFOLD_CHECK(handle.has_value(), "O11", "more records than the steps in flight can yield");
+  RequestOutput& output = records_.at(*handle);
+  for (const Token token : work.tokens) output.push(token);
+  if (client.ended) output.reason = client.reason;
+  client.kept.push_back(records_.clone(*handle));
+  client.known.insert(client.known.end(), work.tokens.begin(), work.tokens.end());
+  records_.release_after(fence_on(Lane::kCompute, last), std::span(&*handle, 1));
+  if (!client.ended && scheduler_.view(work.sequence).epoch != work.epoch) ++late_tokens;
+}
+
+void ToyEngine::save(const Work& work) {
+  if (!scheduler_.knows(work.sequence)) return;
+  const SequenceView view = scheduler_.view(work.sequence);
+  if (view.epoch != work.epoch) return;
+  const Boundaries crossed =
+      boundaries_crossed(work.processed, view.rows.processed, options_.store_interval);
+  for (std::uint32_t n = 0; n < crossed.count; ++n) {
+    store_.save({work.sequence, crossed[n], work.written, view.table, view.state});
+  }
+}
+
+}  // namespace pinfold::toy

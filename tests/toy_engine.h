@@ -1,0 +1,165 @@
+#pragma once
+// A toy engine on the library's public surface: it really executes plans. A row holds the token that was
+// computed there, in place of its key and value; a request's next token is a hash of its whole history,
+// read back from the blocks, and of its window, read back from the ring of its state slot. So a wrong
+// block, row, slot or copy shows as a wrong token (invariant: with token = f(history), the emitted
+// sequence is the same with and without preemption, drafts and forks).
+//
+// Host and device are apart: plan() queues work with the tables of that moment, the device runs it later,
+// in order, in one lane. One writer does not queue: an id is overwritten as soon as it has been issued,
+// as another lane's memset would do it, so that a release that comes too early destroys what queued work
+// still reads.
+
+#include <deque>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "engine/cache_geometry.h"
+#include "engine/external_store.h"
+#include "engine/output_records.h"
+#include "engine/scheduler.h"
+
+namespace pinfold::toy {
+
+using Token = std::uint32_t;
+
+/// What a row holds before its owner has written it.
+inline constexpr Token kScribble = 0xFFFF'FFFF;
+
+/// f: a hash of the history and, once more, of its last `window` tokens.
+Token next_token(std::span<const Token> history, std::span<const Token> window);
+
+/// The memory: rows of blocks, rings of state slots, one tag a draft slot.
+class RowStore {
+ public:
+  explicit RowStore(const SchedulerOptions& options, TokenCount window, TokenCount ring_len);
+
+  void write(std::uint32_t position, Token token, std::span<const BlockId> table, BlockId state);
+  void copy(const Copy& copy);
+  void scribble(PoolKind pool, BlockId id);
+
+  /// Rows [0, rows) through the table.
+  std::vector<Token> history(TokenCount rows, std::span<const BlockId> table) const;
+  /// The last min(rows, window) of them through the ring; none without state.
+  std::vector<Token> window(TokenCount rows, BlockId state) const;
+  std::span<const Token> ring(BlockId state) const;
+
+  std::vector<SequenceId> draft_tags;  // whose draft information lies in a draft slot
+
+ private:
+  TokenCount block_size_, window_, ring_len_;
+  std::vector<Token> blocks_;  // [block_ids][B]
+  std::vector<Token> rings_;   // [state_ids][ring_len]
+};
+
+struct ToyOptions {
+  SchedulerOptions scheduler;
+  TokenCount window{4};  // with state
+  TokenCount ring_len{8};
+  TokenCount store_interval = kStoreInterval;
+  bool ordered_writers = false;  // newly issued ids are overwritten in the lane, not at once
+  std::uint64_t seed = 0;        // which drafts are right
+};
+
+/// A request as its client sees it.
+struct Client {
+  std::vector<Token> known;  // history: the given tokens, then what was emitted
+  std::size_t given = 0;
+  std::uint32_t output = 1;  // tokens at which it stops
+  StopMode stop = StopMode::kHidden;
+  std::vector<RequestOutput> kept;  // clones: the records themselves are released
+  bool ended = false;
+  EndReason reason = EndReason::kStop;
+  std::span<const Token> emitted() const { return std::span(known).subspan(given); }
+};
+
+class ToyEngine {
+ public:
+  ToyEngine(const ToyOptions& options, ExternalStore& store);
+
+  /// `limit` at least `output`, both at least 1.
+  Answer add(SequenceId id, const std::vector<Token>& prompt, const RequestSpec& spec,
+             std::uint32_t output);
+  /// The child's prompt must agree with the parent's tokens up to C, or end below it: it then goes on
+  /// from the parent's next token.
+  Answer fork(SequenceId parent, SequenceId child, const std::vector<Token>& prompt,
+              const RequestSpec& spec, std::uint32_t output);
+  void abort(SequenceId id);
+
+  bool may_plan() const { return queue_.size() <= options_.scheduler.overlap; }
+  bool busy() const { return !queue_.empty(); }
+  /// Plans a step and queues its work; false if there is none.
+  bool plan();
+  /// Runs the device up to and including the oldest copies that have not run, and says so.
+  void run_copies();
+  /// Runs the oldest step to its end and processes its result; `failed`: it and what is queued behind
+  /// it are lost.
+  void complete(bool failed = false);
+
+  const Scheduler& scheduler() const { return scheduler_; }
+  const RowStore& rows() const { return rows_; }
+  const OutputRecords& records() const { return records_; }
+  const std::map<SequenceId, Client>& clients() const { return clients_; }
+  std::uint64_t decode_forks = 0, prompt_forks = 0, late_tokens = 0, stale_draft_slots = 0;
+
+ private:
+  /// A row group of one sequence in one step, with what the host knew when it was planned.
+  struct Work {
+    SequenceId sequence{};
+    std::uint32_t epoch = 0;
+    std::vector<BlockId> table;
+    BlockId state = kNoBlock, draft = kNoBlock;
+    std::uint32_t first =
+        0;  // a chunk's first position; a decode row's if the device has no cursor
+    std::vector<Token> inputs;  // a chunk's tokens, or a decode row's token
+    std::uint32_t drafts = 0;
+    bool chunk = false, yields = true;
+    std::vector<Token> tokens{};        // what it yielded
+    TokenCount processed{}, written{};  // when its result came: C, and C + F
+  };
+  struct Step {
+    StepNumber number{};
+    Ticket copy_ticket{}, step_ticket{};
+    std::vector<std::pair<PoolKind, BlockId>> issued;  // overwritten first, with ordered writers
+    std::vector<Copy> copies;
+    std::vector<Work> works;
+    bool copied = false, ran = false, lost = false;
+  };
+  /// Where a decode row goes on: known to the device one step before the host knows it.
+  struct Cursor {
+    std::uint32_t position = 0;
+    Token token = kScribble;
+    bool drafted = false;
+  };
+
+  Work work_of(SequenceId id, std::uint32_t epoch) const;
+  void queue(const StepPlan& plan);
+  void copy(Step& step);
+  void run(Step& step);
+  void run_chunk(Work& work);
+  void run_decode(Work& work);
+  std::vector<Token> proposals(const Work& work, const Cursor& cursor) const;
+  void read_journal();
+  void take_ends();
+  void settle(Work& work, std::vector<RowResult>& exceptions);
+  void deliver(const Work& work, Ticket last);
+  void save(const Work& work);
+  Token next_of(TokenCount rows, const Work& work) const;
+
+  ToyOptions options_;
+  ExternalStore& store_;
+  Scheduler scheduler_;
+  RowStore rows_;
+  OutputRecords records_;
+  Passed passed_;
+  StepPlan plan_;
+  std::deque<Step> queue_;  // dispatched, result not processed
+  std::vector<std::pair<PoolKind, BlockId>> issued_;
+  std::map<SequenceId, std::uint32_t> batch_;  // the worker's mirror: sequence -> epoch
+  std::map<std::pair<SequenceId, std::uint32_t>, Cursor> cursors_;
+  std::map<SequenceId, Client> clients_;
+};
+
+}  // namespace pinfold::toy
