@@ -88,8 +88,9 @@ ToyEngine::ToyEngine(const ToyOptions& options, ExternalStore& store)
       store_(store),
       scheduler_(options.scheduler),
       rows_(options.scheduler, options.window, options.ring_len),
-      // A step's records live until the next plan after the steps behind it.
-      records_(options.scheduler.max_sequences * (options.scheduler.overlap + 2)) {
+      // A step's records wait for the D steps queued behind it, and go with the first plan after
+      // them; until then as many steps again, and one, may complete.
+      records_(options.scheduler.max_sequences * (2 * options.scheduler.overlap + 1)) {
   scheduler_.journal().set_enabled(true);
 }
 
@@ -172,7 +173,13 @@ bool ToyEngine::plan() {
 
 ToyEngine::Work ToyEngine::work_of(SequenceId id, std::uint32_t epoch) const {
   const SequenceView view = scheduler_.view(id);
-  return {id, epoch, {view.table.begin(), view.table.end()}, view.state, view.draft};
+  Work work;
+  work.sequence = id;
+  work.epoch = epoch;
+  work.table.assign(view.table.begin(), view.table.end());
+  work.state = view.state;
+  work.draft = view.draft;
+  return work;
 }
 
 void ToyEngine::queue(const StepPlan& plan) {

@@ -71,12 +71,16 @@ constexpr ChoiceOption word() {
 }
 
 constexpr std::array<std::string_view, 1> kNeedsDrafts{"workload.drafts"};
+constexpr std::array<std::string_view, 1> kNeedsOpenLoop{"workload.concurrency"};
 constexpr std::array<std::string_view, 1> kNeedsState{"model.state_slots"};
 constexpr std::array<std::string_view, 2> kNeedsSlots{"model.state_slots", "workload.drafts"};
 constexpr std::array<std::string_view, 2> kNeedsWindow{"model.window_tokens", "model.state_slots"};
 
 constexpr Condition kWithDrafts{[](const RunConfig& config) { return config.workload.drafts > 0; },
                                 "workload.drafts is at least 1", kNeedsDrafts};
+constexpr Condition kOpenLoop{
+    [](const RunConfig& config) { return config.workload.concurrency == 0; },
+    "workload.concurrency is 0", kNeedsOpenLoop};
 constexpr Condition kWithState{[](const RunConfig& config) { return config.model.state_slots; },
                                "model.state_slots is true", kNeedsState};
 constexpr Condition kWithSlots{
@@ -165,7 +169,13 @@ const Option kOptions[] = {
      "result.",
      choice<kWorkload, &W::stop, StopMode>(kStops)},
     {"workload.time_scale", "times", "Arrival times are multiplied by it; 0: all at once.",
-     decimal<kWorkload, &W::time_scale>(0, 1'000, 9)},
+     decimal<kWorkload, &W::time_scale>(0, 1'000, 9), "a closed loop has no arrival times",
+     kOpenLoop},
+    {"workload.concurrency", "requests",
+     "Closed loop: a request arrives when another has ended, so that this many are live; 0: "
+     "arrivals "
+     "as in the trace.",
+     integer<kWorkload, &W::concurrency>(0, kMostSequences)},
     {"workload.drafts", "tokens a step", "Draft tokens proposed for each running sequence.",
      integer<kWorkload, &W::drafts>(0, 8)},
     {"workload.draft_acceptance_permille", "of 1000", "Chance that one more draft is accepted.",

@@ -45,9 +45,10 @@ struct ModelConfig {
 
 /// workload.*
 struct WorkloadConfig {
-  StopMode stop = StopMode::kHidden;              // "hidden" | "known"
-  Rational time_scale{1, 1};                      // arrival times are multiplied by it
-  std::uint32_t drafts = 0;                       // draft tokens proposed a step, 0..8
+  StopMode stop = StopMode::kHidden;  // "hidden" | "known"
+  Rational time_scale{1, 1};          // arrival times are multiplied by it
+  std::uint32_t concurrency = 0;      // 0: open loop, arrivals as in the trace; N: N requests live
+  std::uint32_t drafts = 0;           // draft tokens proposed a step, 0..8
   std::uint32_t draft_acceptance_permille = 700;  // chance that one more draft is accepted
 };
 

@@ -22,6 +22,7 @@ constexpr std::int64_t kNotYet = -1;
 
 /// What a request has seen so far.
 struct RequestState {
+  std::int64_t arrival_ns = 0;
   std::int64_t first_token_ns = kNotYet;
   std::int64_t last_token_ns = 0;
   std::int64_t waiting_since_ns = kNotYet;  // kNotYet: it does not wait
@@ -142,7 +143,7 @@ class Replay {
   bool drafting() const { return config_.workload.drafts > 0; }
   std::uint32_t output_of(std::uint32_t request) const { return trace_.requests[request].output; }
 
-  std::int64_t arrival_of(std::size_t request) const {
+  std::int64_t arrival_in_trace(std::size_t request) const {
     const Rational& scale = config_.workload.time_scale;
     const Wide scaled = static_cast<Wide>(trace_.requests[request].arrival_ns) * scale.numerator;
     return static_cast<std::int64_t>(scaled / scale.denominator);
@@ -152,7 +153,7 @@ class Replay {
 
   void loop() {
     find_next_arrival();
-    if (!requests_.empty()) now_ = waited_upto_ = next_arrival_ns_;
+    if (next_arrival_ns_ != kNever) now_ = waited_upto_ = next_arrival_ns_;
     while (true) {
       take_arrivals();
       const bool may_plan = frames_.size() <= config_.engine.overlap;
@@ -180,7 +181,8 @@ class Replay {
 
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   void find_next_arrival() {
-    next_arrival_ns_ = next_ < requests_.size() ? arrival_of(next_) : kNever;
+    next_arrival_ns_ =
+        next_ < requests_.size() && !closed_loop() ? arrival_in_trace(next_) : kNever;
   }
 
   void advance_to(std::int64_t ns) {
@@ -191,8 +193,9 @@ class Replay {
   }
 
   void take_arrivals() {
-    while (next_arrival_ns_ <= now_) {
+    while (next_arrival_ns_ <= now_ || another_is_due()) {
       const std::uint32_t request = static_cast<std::uint32_t>(next_++);
+      requests_[request].arrival_ns = closed_loop() ? now_ : next_arrival_ns_;
       find_next_arrival();
       const Answer answer = scheduler_.add(SequenceId{request}, spec_of(request));
       if (answer == Answer::kNever) {
@@ -200,10 +203,17 @@ class Replay {
         requests_[request].ended = true;
         last_end_ns_ = now_;
       } else {
-        requests_[request].waiting_since_ns = arrival_of(request);
-        arrived_.push_back(arrival_of(request));
+        requests_[request].waiting_since_ns = requests_[request].arrival_ns;
+        arrived_.push_back(requests_[request].arrival_ns);
       }
     }
+  }
+
+  // Closed loop: the next request of the trace arrives when there is room among the live ones.
+  bool closed_loop() const { return config_.workload.concurrency > 0; }
+  bool another_is_due() const {
+    return closed_loop() && next_ < requests_.size() &&
+           scheduler_.unfinished() < config_.workload.concurrency;
   }
 
   RequestSpec spec_of(std::uint32_t request) const {
@@ -491,11 +501,11 @@ class Replay {
     ++result_.completed;
     result_.total_input_tokens += trace_.requests[request].prompt;
     result_.total_output_tokens += ended.emitted.value;
-    const std::int64_t latency = now_ - arrival_of(request);
+    const std::int64_t latency = now_ - requests_[request].arrival_ns;
     e2el_.add(latency);
     queue_.add(state.waited_ns);
     if (state.first_token_ns == kNotYet) return;
-    const std::int64_t first = state.first_token_ns - arrival_of(request);
+    const std::int64_t first = state.first_token_ns - requests_[request].arrival_ns;
     ttft_.add(first);
     if (ended.emitted.value > 1) {
       tpot_.add(
@@ -560,7 +570,8 @@ class Replay {
     RunResult& r = result_;
     r.requests = requests_.size();
     r.unfinished = requests_.size() - r.completed - r.rejected_never - r.aborted;
-    r.duration_ns = requests_.empty() ? 0 : std::max<std::int64_t>(last_end_ns_ - arrival_of(0), 0);
+    r.duration_ns =
+        requests_.empty() ? 0 : std::max<std::int64_t>(last_end_ns_ - requests_[0].arrival_ns, 0);
     r.ttft = ttft_.stats();
     r.tpot = tpot_.stats();
     r.itl = itl_.stats();

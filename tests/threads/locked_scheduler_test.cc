@@ -48,32 +48,43 @@ struct Done {
   std::uint64_t seen = 0;  // so that what was read is used
 };
 
-/// Adds, forks its last request, aborts an older one, and reads everything that can be read.
+/// Adds, forks its last request, aborts a young one, and reads everything that can be read. Between two
+/// calls another thread gets its turn: without a pause each call's lock would order the one before it,
+/// and a forgotten lock would not show.
 void produce(LockedScheduler& scheduler, std::uint32_t producer, Done& done) {
+  const auto pause = [] { std::this_thread::yield(); };
+  const auto see = [&](std::uint64_t value) {
+    done.seen += value;
+    pause();
+  };
   for (std::uint32_t n = 0; n < kRequestsEach; ++n) {
     const RequestSpec spec = spec_of(producer * kRequestsEach + n);
     const bool forks = n % 4 == 3 && !done.accepted.empty();
     const Arrival arrival =
         forks ? scheduler.fork(done.accepted.back(), spec) : scheduler.add(spec);
+    pause();
     if (arrival.answer != Answer::kNever) done.accepted.push_back(arrival.id);
-    if (n % 9 == 8) {
-      const SequenceId victim = done.accepted[done.accepted.size() / 2];
-      if (scheduler.abort(victim)) ++done.aborted;
+    if (n % 3 == 2) {
+      const std::size_t back = std::min<std::size_t>(done.accepted.size(), 1 + n % 5);
+      if (scheduler.abort(done.accepted[done.accepted.size() - back])) ++done.aborted;
+      pause();
     }
     if (const auto snapshot = scheduler.view(done.accepted.back())) {
-      done.seen += snapshot->table.size() + snapshot->view.rows.history.value;
+      see(snapshot->table.size() + snapshot->view.rows.history.value);
     }
-    done.seen += scheduler.explain_wait().size();
-    done.seen += scheduler.running().size() + scheduler.waiting().size();
-    done.seen += scheduler.waiting_forks().size() + scheduler.unfinished();
-    done.seen += scheduler.pool(PoolKind::kBlocks).available.value;
-    done.seen += scheduler.stats().preemptions + scheduler.options().block_ids;
-    done.seen += scheduler.nothing_pending() ? 1u : 0u;
-    if (n % 16 == 0) {
-      scheduler.audit();
-      done.seen += scheduler.state_hash() % 2 + scheduler.take_journal().size();
+    switch (n % 10) {
+      case 0: see(scheduler.explain_wait().size()); break;
+      case 1: see(scheduler.running().size()); break;
+      case 2: see(scheduler.waiting().size()); break;
+      case 3: see(scheduler.waiting_forks().size()); break;
+      case 4: see(scheduler.unfinished()); break;
+      case 5: see(scheduler.pool(PoolKind::kBlocks).available.value); break;
+      case 6: see(scheduler.stats().preemptions + scheduler.options().block_ids); break;
+      case 7: see(scheduler.nothing_pending() ? 1u : 0u); break;
+      case 8: see(scheduler.state_hash() % 2 + scheduler.take_journal().size()); break;
+      default: scheduler.audit(); pause();
     }
-    while (scheduler.unfinished() > kBacklogMax) std::this_thread::yield();
+    while (scheduler.unfinished() > kBacklogMax) pause();
   }
 }
 

@@ -129,7 +129,7 @@ TEST_CASE("failed step (O4, O9): the same for a prompt that starts over") {
 }
 
 TEST_CASE("failed step (decision 9): with state everybody who was in it is preempted") {
-  // A slot that a lost step may have moved on belongs to no known row. C was not in the step.
+  // A slot that a lost step may have moved on belongs to no known row.
   SchedulerOptions options = stateful_with(10, 4, 3);
   options.max_sequences = 3;
   options.token_budget = TokenCount(8);
@@ -169,20 +169,24 @@ TEST_CASE("failed step (decision 9): with state and overlap the victims park beh
 }
 
 TEST_CASE("failed step (decision 9): a sequence that was in no lost step goes on untouched") {
-  // Overlap 1: A's last row is in step 1 (limit 1 of a prompt), B's prompt in step 2, which fails.
-  Engine engine(overlapped(stateful_with(10, 4, 3), 1));
-  engine.add(kA, known(4, 2));
+  // Four rows a step: A's verify row takes all of step 2, so B's prompt, three rows in, is not in it.
+  SchedulerOptions options = stateful_with(20, 4, 3);
+  options.max_sequences = 2;
+  options.token_budget = TokenCount(4);
+  options.draft_ids = 2;
+  Engine engine(options);
+  engine.add(kA, hidden(1, 100, 3));
+  engine.add(kB, known(8, 1));
   engine.step();
-  engine.add(kB, known(4, 3));
-  engine.step();
-  engine.finish_step();  // step 2: A has both tokens
-  CHECK(engine.ends() == "0 limit 2");
-  engine.plan();  // step 3: B only
+  engine.plan();
+  CHECK(engine.drafted() == "0:3");
+  CHECK_FALSE(engine.in_step(kB));
   engine.fail_step();
-  CHECK(engine.waiting() == "[1]");
-  CHECK(engine.ends() == "0 limit 2");
-  engine.drain();
-  CHECK(engine.ends() == "0 limit 2; 1 limit 3");
+  CHECK(engine.running() == "[1]");
+  CHECK(engine.waiting() == "[0]");
+  CHECK(engine.counts(kB) == "H 8 C 3 F 0");
+  engine.plan();
+  CHECK(engine.chunks() == "1[3,7)");
 }
 
 TEST_CASE("failed step (decision 9): a late token of a failed step does not count") {

@@ -299,14 +299,17 @@ std::string Engine::why(SequenceId id) const {
 }
 
 std::string Engine::copies() const {
-  std::string result;
+  std::string slots;
+  std::string blocks;
   for (const Copy& copy : plan_.copies) {
-    std::string word = copy.pool == PoolKind::kBlocks ? "block " : "slot ";
+    const bool of_block = copy.pool == PoolKind::kBlocks;
+    std::string word = of_block ? "block " : "slot ";
     word += std::to_string(index_of(copy.from)) + ">" + std::to_string(index_of(copy.to));
     if (copy.rows.value > 0) word += ":" + std::to_string(copy.rows.value);
-    add_word(result, word);
+    add_word(of_block ? blocks : slots, word);
   }
-  return result;
+  if (!blocks.empty()) add_word(slots, blocks);
+  return slots;
 }
 
 std::string Engine::chunks() const {
