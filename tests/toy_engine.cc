@@ -30,10 +30,12 @@ RowStore::RowStore(const SchedulerOptions& options, TokenCount window, TokenCoun
       blocks_(std::size_t{options.block_ids} * options.block_size.value, kScribble),
       rings_(std::size_t{options.state_ids} * ring_len.value, kScribble) {}
 
-void RowStore::write(std::uint32_t position, Token token, std::span<const BlockId> table,
-                     BlockId state) {
+void RowStore::write(std::uint32_t position, Token token, std::span<const BlockId> table) {
   const BlockRow row = block_row_of(position, table, block_size_);
   blocks_[std::size_t{index_of(row.block)} * block_size_.value + row.row] = token;
+}
+
+void RowStore::write_ring(std::uint32_t position, Token token, BlockId state) {
   if (state != kNoBlock) rings_[ring_row_of(position, state, ring_len_)] = token;
 }
 
@@ -129,8 +131,10 @@ void ToyEngine::read_journal() {
     std::vector<BlockId> ids(ids_after(record));
     if (!ids.empty()) std::memcpy(ids.data(), bytes.data(), ids.size() * sizeof(BlockId));
     bytes = bytes.subspan(ids.size() * sizeof(BlockId));
-    if (record.verb == Verb::kAcquire) {
-      for (const BlockId id : ids) issued_.push_back({record.pool, id});
+    for (const BlockId id : ids) {
+      if (record.verb != Verb::kAcquire) break;
+      issued_.push_back({record.pool, id});
+      if (!options_.ordered_writers) rows_.scribble(record.pool, id);
     }
     if (record.verb != Verb::kFork) continue;
     Client& child = clients_.at(SequenceId{record.sequence});
@@ -143,9 +147,6 @@ void ToyEngine::read_journal() {
     child.given = child.known.size();
   }
   scheduler_.journal().clear();
-  if (options_.ordered_writers) return;
-  for (const auto& [pool, id] : issued_) rows_.scribble(pool, id);
-  issued_.clear();
 }
 
 void ToyEngine::take_ends() {
@@ -176,6 +177,7 @@ ToyEngine::Work ToyEngine::work_of(SequenceId id, std::uint32_t epoch) const {
   Work work;
   work.sequence = id;
   work.epoch = epoch;
+  work.era = era_;
   work.table.assign(view.table.begin(), view.table.end());
   work.state = view.state;
   work.draft = view.draft;
@@ -184,22 +186,17 @@ ToyEngine::Work ToyEngine::work_of(SequenceId id, std::uint32_t epoch) const {
 
 void ToyEngine::queue(const StepPlan& plan) {
   Step step{plan.step, plan.copy_ticket, plan.step_ticket, {}, plan.copies, {}};
-  step.issued.swap(issued_);
   for (const Chunk& chunk : plan.chunks) {
     Work work = work_of(chunk.sequence, chunk.epoch);
     const std::vector<Token>& known = clients_.at(chunk.sequence).known;
+    const TokenCount end = scheduler_.view(chunk.sequence).prompt_end;
     work.first = chunk.first.value;
     for (std::uint32_t n = 0; n < chunk.count.value; ++n)
       work.inputs.push_back(known[work.first + n]);
     work.chunk = true;
     work.yields = chunk.last;
-    if (work.first == 0) {
-      const SequenceView view = scheduler_.view(chunk.sequence);
-      const Boundaries whole = boundaries_crossed(TokenCount(0), view.prompt_end - TokenCount(1),
-                                                  options_.store_interval);
-      const TokenCount rows = whole.count > 0 ? whole[whole.count - 1] : TokenCount(0);
-      store_.load({work.sequence, rows, TokenCount(0), work.table, work.state});
-    }
+    if (!options_.ordered_writers) load_prompt(work, end, plan);
+    if (work.first == 0) ask_store(work, end);
     step.works.push_back(std::move(work));
   }
   for (const auto& [sequence, epoch] : batch_) {
@@ -213,20 +210,50 @@ void ToyEngine::queue(const StepPlan& plan) {
     work.inputs.push_back(work.first < known.size() ? known[work.first] : kScribble);
     step.works.push_back(std::move(work));
   }
+  step.issued.swap(issued_);
   queue_.push_back(std::move(step));
+}
+
+// The prompt's last rows that lie in blocks issued for this very step and filled by no copy.
+void ToyEngine::load_prompt(const Work& work, TokenCount end, const StepPlan& plan) {
+  const auto is_new = [&](BlockId id) {
+    const auto fills = [&](const Copy& copy) {
+      return copy.pool == PoolKind::kBlocks && copy.to == id;
+    };
+    const std::pair<PoolKind, BlockId> entry{PoolKind::kBlocks, id};
+    return std::find(issued_.begin(), issued_.end(), entry) != issued_.end() &&
+           std::none_of(plan.copies.begin(), plan.copies.end(), fills);
+  };
+  const std::vector<Token>& known = clients_.at(work.sequence).known;
+  const TokenCount block_size = options_.scheduler.block_size;
+  std::uint32_t first = end.value;
+  while (first > work.first && is_new(block_row_of(first - 1, work.table, block_size).block)) {
+    rows_.write(first - 1, known[first - 1], work.table);
+    --first;
+  }
+  if (first < end.value) loaded_[{work.sequence, work.epoch}] = first;
+}
+
+void ToyEngine::ask_store(const Work& work, TokenCount end) {
+  const Boundaries whole =
+      boundaries_crossed(TokenCount(0), end - TokenCount(1), options_.store_interval);
+  const TokenCount rows = whole.count > 0 ? whole[whole.count - 1] : TokenCount(0);
+  store_.load({work.sequence, rows, TokenCount(0), work.table, work.state});
 }
 
 // ---- device ----------------------------------------------------------------------------------------
 
 void ToyEngine::copy(Step& step) {
-  if (step.copied || step.lost) return;
-  for (const auto& [pool, id] : step.issued) rows_.scribble(pool, id);
+  if (step.copied || (step.lost && !options_.lost_steps_run)) return;
+  for (const auto& [pool, id] : step.issued) {
+    if (options_.ordered_writers) rows_.scribble(pool, id);
+  }
   for (const Copy& copy : step.copies) rows_.copy(copy);
   step.copied = true;
 }
 
 void ToyEngine::run(Step& step) {
-  if (step.ran || step.lost) return;
+  if (step.ran || (step.lost && !options_.lost_steps_run)) return;
   copy(step);
   for (Work& work : step.works) {
     if (work.chunk) {
@@ -244,10 +271,15 @@ Token ToyEngine::next_of(TokenCount rows, const Work& work) const {
 
 void ToyEngine::run_chunk(Work& work) {
   std::uint32_t position = work.first;
-  for (const Token token : work.inputs) rows_.write(position++, token, work.table, work.state);
+  const auto loaded = loaded_.find({work.sequence, work.epoch});
+  for (const Token token : work.inputs) {
+    const bool here = loaded != loaded_.end() && position >= loaded->second;
+    if (!here) rows_.write(position, token, work.table);
+    rows_.write_ring(position++, token, work.state);
+  }
   if (!work.yields) return;
   work.tokens.push_back(next_of(TokenCount(position), work));
-  cursors_[{work.sequence, work.epoch}] = {position, work.tokens.back(), false};
+  cursors_[{work.sequence, work.epoch, work.era}] = {position, work.tokens.back(), false};
 }
 
 // The drafter knows the model, and errs now and then.
@@ -267,8 +299,8 @@ std::vector<Token> ToyEngine::proposals(const Work& work, const Cursor& cursor) 
 }
 
 void ToyEngine::run_decode(Work& work) {
-  const auto start =
-      cursors_.try_emplace({work.sequence, work.epoch}, Cursor{work.first, work.inputs[0], false});
+  const auto start = cursors_.try_emplace({work.sequence, work.epoch, work.era},
+                                          Cursor{work.first, work.inputs[0], false});
   Cursor& cursor = start.first->second;
   if (work.drafts > 0) {
     SequenceId& tag = rows_.draft_tags[index_of(work.draft)];
@@ -278,7 +310,8 @@ void ToyEngine::run_decode(Work& work) {
   }
   const std::vector<Token> inputs = proposals(work, cursor);
   for (std::uint32_t n = 0; n <= work.drafts; ++n) {
-    rows_.write(cursor.position + n, inputs[n], work.table, work.state);
+    rows_.write(cursor.position + n, inputs[n], work.table);
+    rows_.write_ring(cursor.position + n, inputs[n], work.state);
   }
   for (std::uint32_t n = 0; n <= work.drafts; ++n) {
     work.tokens.push_back(next_of(TokenCount(cursor.position + n + 1), work));
@@ -305,7 +338,7 @@ void ToyEngine::run_copies() {
 void ToyEngine::complete(bool failed) {
   if (failed) {
     for (Step& step : queue_) step.lost = true;
-    cursors_.clear();
+    ++era_;
   }
   run(queue_.front());
   Step step = std::move(queue_.front());

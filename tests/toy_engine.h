@@ -6,13 +6,14 @@
 // sequence is the same with and without preemption, drafts and forks).
 //
 // Host and device are apart: plan() queues work with the tables of that moment, the device runs it later,
-// in order, in one lane. One writer does not queue: an id is overwritten as soon as it has been issued,
-// as another lane's memset would do it, so that a release that comes too early destroys what queued work
-// still reads.
+// in order, in one lane. One writer does not queue, as if it had a lane of its own: an id is overwritten as
+// soon as it has been issued, and a prompt's rows are loaded into new blocks at admission. So a release
+// that comes too early destroys what queued work still reads, or lets queued work destroy loaded rows.
 
 #include <deque>
 #include <map>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -36,7 +37,8 @@ class RowStore {
  public:
   explicit RowStore(const SchedulerOptions& options, TokenCount window, TokenCount ring_len);
 
-  void write(std::uint32_t position, Token token, std::span<const BlockId> table, BlockId state);
+  void write(std::uint32_t position, Token token, std::span<const BlockId> table);
+  void write_ring(std::uint32_t position, Token token, BlockId state);  // nothing without state
   void copy(const Copy& copy);
   void scribble(PoolKind pool, BlockId id);
 
@@ -59,7 +61,8 @@ struct ToyOptions {
   TokenCount window{4};  // with state
   TokenCount ring_len{8};
   TokenCount store_interval = kStoreInterval;
-  bool ordered_writers = false;  // newly issued ids are overwritten in the lane, not at once
+  bool ordered_writers = false;  // overwrites wait in the lane, and nothing is loaded
+  bool lost_steps_run = false;   // after a failure the device still runs what was queued
   std::uint64_t seed = 0;        // which drafts are right
 };
 
@@ -109,6 +112,7 @@ class ToyEngine {
   struct Work {
     SequenceId sequence{};
     std::uint32_t epoch = 0;
+    std::uint32_t era = 0;  // failed steps before it was planned
     std::vector<BlockId> table;
     BlockId state = kNoBlock, draft = kNoBlock;
     std::uint32_t first =
@@ -127,7 +131,9 @@ class ToyEngine {
     std::vector<Work> works;
     bool copied = false, ran = false, lost = false;
   };
-  /// Where a decode row goes on: known to the device one step before the host knows it.
+  /// A decode row's life on the device: until a preemption or a failed step.
+  using Life = std::tuple<SequenceId, std::uint32_t, std::uint32_t>;  // sequence, epoch, era
+  /// Where it goes on: known to the device one step before the host knows it.
   struct Cursor {
     std::uint32_t position = 0;
     Token token = kScribble;
@@ -136,6 +142,8 @@ class ToyEngine {
 
   Work work_of(SequenceId id, std::uint32_t epoch) const;
   void queue(const StepPlan& plan);
+  void load_prompt(const Work& work, TokenCount end, const StepPlan& plan);
+  void ask_store(const Work& work, TokenCount end);
   void copy(Step& step);
   void run(Step& step);
   void run_chunk(Work& work);
@@ -155,10 +163,13 @@ class ToyEngine {
   OutputRecords records_;
   Passed passed_;
   StepPlan plan_;
-  std::deque<Step> queue_;  // dispatched, result not processed
-  std::vector<std::pair<PoolKind, BlockId>> issued_;
-  std::map<SequenceId, std::uint32_t> batch_;  // the worker's mirror: sequence -> epoch
-  std::map<std::pair<SequenceId, std::uint32_t>, Cursor> cursors_;
+  std::deque<Step> queue_;                            // dispatched, result not processed
+  std::vector<std::pair<PoolKind, BlockId>> issued_;  // since the last dispatched plan
+  std::map<SequenceId, std::uint32_t> batch_;         // the worker's mirror: sequence -> epoch
+  std::map<Life, Cursor> cursors_;
+  std::map<std::pair<SequenceId, std::uint32_t>, std::uint32_t>
+      loaded_;  // by epoch: from this row on
+  std::uint32_t era_ = 0;
   std::map<SequenceId, Client> clients_;
 };
 

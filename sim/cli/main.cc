@@ -14,6 +14,7 @@
 
 #include "sim/cli/exit_code.h"
 #include "sim/cli/run_command.h"
+#include "sim/cli/size_command.h"
 #include "sim/cli/trace_command.h"
 #include "sim/config/resolved_config.h"
 #include "sim/record/replay_command.h"
@@ -57,6 +58,18 @@ Enum one_of(const std::string& flag, const std::string& text,
   }
   throw UsageError{flag + ": found " + in_quotes(text) + ", expected one of " + join(known) +
                    did_you_mean(text, known)};
+}
+
+/// A count that may be 0.
+std::uint32_t tokens_of(const std::string& flag, const std::string& text, std::uint32_t least) {
+  std::uint32_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, value);
+  if (failure != std::errc() || stop != end || value < least) {
+    throw UsageError{flag + ": found " + in_quotes(text) + ", expected a number of tokens from " +
+                     std::to_string(least)};
+  }
+  return value;
 }
 
 std::uint64_t count_of(const std::string& flag, const std::string& text,
@@ -134,17 +147,53 @@ class Command {
   CLI::App* app_;
 };
 
+/// The flags that say a configuration.
+class ConfigurationFlags {
+ public:
+  void declare(CLI::App& app, const std::string& without) {
+    app_ = &app;
+    several(app.add_option("--config", files_,
+                           wrapped("Configuration (JSON) or a part of one, as configs/models and "
+                                   "configs/engines hold; may be repeated, later ones beat earlier "
+                                   "ones. Default: " +
+                                   without)))
+        ->type_name("FILE");
+    several(app.add_option("--set", overrides_,
+                           wrapped("Override one option of the configuration, as "
+                                   "engine.block_size=64; may be repeated. `pinfold schema` lists "
+                                   "all options with units and defaults.")))
+        ->type_name("KEY=VALUE");
+    app.add_option("--vllm-args", vllm_args_,
+                   wrapped("The flags of a vLLM server, as '--max-num-seqs 64 "
+                           "--gpu-memory-utilization 0.95'; they beat --config, --set beats them. "
+                           "What is not simulated is listed on stderr."))
+        ->type_name("ARGS");
+  }
+
+  ConfigFlags take() const {
+    ConfigFlags flags;
+    flags.files = files_;
+    flags.overrides = overrides_;
+    if (app_->count("--vllm-args") > 0) flags.vllm_args = vllm_args_;
+    return flags;
+  }
+
+ private:
+  static CLI::Option* several(CLI::Option* option) { return option->allow_extra_args(false); }
+
+  CLI::App* app_ = nullptr;
+  std::vector<std::string> files_;
+  std::vector<std::string> overrides_;
+  std::string vllm_args_;
+};
+
 constexpr const char* kTraceExpected = "the path of a request trace";
 
 class Run final : public Command {
  public:
   explicit Run(CLI::App& program) : Command(program, "run", "Replay a trace on an engine.") {
     text("TRACE", trace_, "FILE", "Request trace: Azure LLM inference CSV.");
-    text("--config", config_, "FILE",
-         "Configuration (JSON). Default: the one in configs/runs/default.json, which is built in.");
-    texts("--set", overrides_, "KEY=VALUE",
-          "Override one option of the configuration, as engine.block_size=64; may be repeated. "
-          "`pinfold schema` lists all options with units and defaults.");
+    configuration_.declare(app(), "the one in configs/runs/default.json, which is built in.");
     text("-o,--output", directory_, "DIR",
          "Write summary.json and config.resolved.json into this directory. Default: no files.");
     text("--format", format_, "FORMAT", "text, json, csv or md. Default: text.");
@@ -159,8 +208,7 @@ class Run final : public Command {
   ExitCode run() override {
     RunCommand command;
     command.trace = needed("TRACE", trace_, kTraceExpected);
-    if (app().count("--config") > 0) command.config = config_;
-    command.overrides = overrides_;
+    command.config = configuration_.take();
     if (app().count("--output") > 0) command.directory = directory_;
     command.format = one_of<ReportFormat>("--format", format_,
                                           {{"text", ReportFormat::kText},
@@ -181,8 +229,7 @@ class Run final : public Command {
   }
 
   std::string trace_;
-  std::string config_;
-  std::vector<std::string> overrides_;
+  ConfigurationFlags configuration_;
   std::string directory_;
   std::string format_ = "text";
   std::string fast_path_ = "on";
@@ -209,6 +256,51 @@ class Replay final : public Command {
 
  private:
   ReplayOptions options_;
+  std::string format_ = "text";
+};
+
+class Size final : public Command {
+ public:
+  explicit Size(CLI::App& program)
+      : Command(program, "size",
+                "Work out blocks, tokens and concurrency from an engine's memory.") {
+    configuration_.declare(app(), "no memory, so one of the two below is needed.");
+    text("--available-gib", available_, "GIB",
+         "Memory left for caches on one GPU, as the engine logs it.");
+    text("--num-blocks", blocks_, "N", "Block ids as the engine logs them, block 0 counted.");
+    text("--prompt-tokens", prompt_, "N", "With --output-tokens: also how many such requests fit.");
+    text("--output-tokens", output_, "N", "See --prompt-tokens.");
+    text("--format", format_, "FORMAT", "text or json. Default: text.");
+  }
+
+  ExitCode run() override {
+    SizeCommand command;
+    command.config = configuration_.take();
+    const auto value = [&](const std::string& flag, const std::string& option,
+                           const std::string& text) {
+      if (app().count(flag) == 0) return;
+      command.config.values.push_back({option, text, flag + " " + text});
+    };
+    value("--available-gib", "memory.available_gib", available_);
+    value("--num-blocks", "engine.num_blocks", blocks_);
+    const bool prompt = app().count("--prompt-tokens") > 0;
+    if (prompt != (app().count("--output-tokens") > 0)) {
+      throw UsageError{"found one of --prompt-tokens and --output-tokens, expected both"};
+    }
+    if (prompt) {
+      command.shape = {.prompt = tokens_of("--prompt-tokens", prompt_, 1),
+                       .output = tokens_of("--output-tokens", output_, 0)};
+    }
+    command.json = one_of<bool>("--format", format_, {{"text", false}, {"json", true}});
+    return size_command(command, std::cout, std::cerr);
+  }
+
+ private:
+  ConfigurationFlags configuration_;
+  std::string available_;
+  std::string blocks_;
+  std::string prompt_;
+  std::string output_;
   std::string format_ = "text";
 };
 
@@ -342,13 +434,14 @@ ExitCode run_program(int argc, char** argv) {
 
   Run run(program);
   Replay replay(program);
+  Size size(program);
   CLI::App* trace = program.add_subcommand("trace", "Look into a request trace.");
   trace->allow_extras();
   trace->require_subcommand(0, 1);
   TraceInfo trace_info(*trace);
   TraceHead trace_head(*trace);
   Schema schema(program);
-  Command* const commands[] = {&run, &replay, &trace_info, &trace_head, &schema};
+  Command* const commands[] = {&run, &replay, &size, &trace_info, &trace_head, &schema};
 
   try {
     program.parse(argc, argv);

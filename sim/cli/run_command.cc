@@ -5,7 +5,6 @@
 #include <array>
 
 #include "sim/cli/output_directory.h"
-#include "sim/config/parse.h"
 #include "sim/config/resolved_config.h"
 #include "sim/core/simulate.h"
 #include "sim/report/decimal.h"
@@ -73,8 +72,9 @@ RunResult simulate_with_progress(const RunCommand& command, const Trace& trace,
 }  // namespace
 
 ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream& err) {
-  const Outcome<RunConfig> config = load_config(command.config, command.overrides);
-  if (!config) return fail(err, ExitCode::kUsageError, config.error());
+  const Outcome<LoadedConfig> loaded = load_config(command.config, err);
+  if (!loaded) return fail(err, ExitCode::kUsageError, loaded.error());
+  const RunConfig& config = loaded.value().config;
   if (command.directory) {
     if (auto error = check_output_directory(*command.directory)) {
       return fail(err, ExitCode::kDataError, *error);
@@ -82,20 +82,20 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
   }
   const Outcome<Trace> trace = read_azure_csv(command.trace);
   if (!trace) return fail(err, ExitCode::kDataError, trace.error());
-  if (auto error = check_span(trace.value(), config.value())) {
+  if (auto error = check_span(trace.value(), config)) {
     return fail(err, ExitCode::kDataError, *error);
   }
 
-  const RunResult result = simulate_with_progress(command, trace.value(), config.value(), err);
+  const RunResult result = simulate_with_progress(command, trace.value(), config, err);
   const Provenance provenance{.version = kVersion,
                               .trace = command.trace,
                               .trace_digest = trace_digest(trace.value()),
-                              .config_digest = config_digest(config.value()),
-                              .seed = config.value().seed};
+                              .config_digest = config_digest(config),
+                              .seed = config.seed};
   if (command.directory) {
     const std::array<OutputFile, 2> files{
         OutputFile{"summary.json", run_report(result, provenance, ReportFormat::kJson)},
-        OutputFile{"config.resolved.json", resolved_json(config.value())}};
+        OutputFile{"config.resolved.json", resolved_json(config)}};
     if (auto error = write_output_files(*command.directory, files)) {
       return fail(err, ExitCode::kDataError, *error);
     }

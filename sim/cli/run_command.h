@@ -5,8 +5,8 @@
 #include <optional>
 #include <ostream>
 #include <string>
-#include <vector>
 
+#include "sim/cli/config_flags.h"
 #include "sim/cli/exit_code.h"
 #include "sim/report/run_report.h"
 
@@ -14,8 +14,7 @@ namespace pinfold::sim {
 
 struct RunCommand {
   std::string trace;
-  std::optional<std::string> config;     // without one: the defaults, as configs/runs/default.json
-  std::vector<std::string> overrides;    // engine.block_size=64
+  ConfigFlags config;  // without files: the defaults, as configs/runs/default.json
   std::optional<std::string> directory;  // for summary.json and config.resolved.json
   ReportFormat format = ReportFormat::kText;
   bool fast_path = true;

@@ -48,7 +48,11 @@ class CountingIterator {
 /// the text instead: `1e400` or 30 digits then lose nothing.
 class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  TreeBuilder(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+  TreeBuilder(std::string_view text, const std::string& name) : text_(text), name_(name) {
+    for (std::size_t at = 0; at < text.size(); ++at) {
+      if (text[at] == '\n') line_starts_.push_back(at + 1);
+    }
+  }
 
   std::size_t* consumed() { return &consumed_; }
   const std::optional<InputError>& error() const { return error_; }
@@ -146,12 +150,9 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   TextPosition position_of(std::size_t offset) const {
-    const std::string_view before = text_.substr(0, offset);
-    const std::size_t line_end = before.rfind('\n');
-    const auto newlines =
-        static_cast<std::uint64_t>(std::count(before.begin(), before.end(), '\n'));
-    const std::size_t line_start = line_end == std::string_view::npos ? 0 : line_end + 1;
-    return TextPosition{newlines + 1, offset - line_start + 1};
+    const auto next = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset);
+    return TextPosition{static_cast<std::uint64_t>(next - line_starts_.begin()),
+                        offset - *(next - 1) + 1};
   }
 
   /// A string event comes right behind the closing quote; inside a string a quote has an odd number of
@@ -202,7 +203,7 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool open(JsonValue::Kind kind) {
-    // A configuration is three levels deep; the bound keeps a hostile one from filling the stack.
+    // A device file is five levels deep; the bound keeps a hostile one from filling the stack.
     constexpr std::size_t kDeepest = 64;
     if (open_.size() == kDeepest) {
       error_ = error_at(position_of(consumed_ - 1), "more than 64 levels of nesting", "fewer");
@@ -223,6 +224,7 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
 
   std::string_view text_;
   const std::string& name_;
+  std::vector<std::size_t> line_starts_{0};  // offset of each line's first byte
   std::size_t consumed_ = 0;
   JsonValue root_;
   std::vector<JsonValue*> open_;

@@ -35,6 +35,17 @@ constexpr MicrosecondOption microseconds() {
           [](RunConfig& config, std::uint64_t value_ps) { config.cost.*Field = value_ps; }};
 }
 
+template <auto Field>
+constexpr ListOption list(std::uint32_t least, std::uint32_t most) {
+  return {least, most,
+          [](const RunConfig& config) -> const std::vector<std::uint32_t>& {
+            return config.model.*Field;
+          },
+          [](RunConfig& config, std::vector<std::uint32_t> values) {
+            config.model.*Field = std::move(values);
+          }};
+}
+
 /// An enum whose enumerators count from 0 in the order of `words`.
 template <auto Section, auto Field, class Enum>
 constexpr ChoiceOption choice(std::span<const std::string_view> words) {
@@ -73,6 +84,10 @@ constexpr ChoiceOption word() {
 constexpr std::array<std::string_view, 1> kNeedsDrafts{"workload.drafts"};
 constexpr std::array<std::string_view, 1> kNeedsOpenLoop{"workload.concurrency"};
 constexpr std::array<std::string_view, 1> kNeedsState{"model.state_slots"};
+constexpr std::array<std::string_view, 1> kNeedsLayers{"model.layers"};
+constexpr std::array<std::string_view, 1> kNeedsRatios{"model.compression_ratios"};
+constexpr std::array<std::string_view, 3> kPoolSources{"engine.num_blocks", "memory.available_gib",
+                                                       "memory.device_gib"};
 constexpr std::array<std::string_view, 2> kNeedsSlots{"model.state_slots", "workload.drafts"};
 constexpr std::array<std::string_view, 2> kNeedsWindow{"model.window_tokens", "model.state_slots"};
 
@@ -91,19 +106,40 @@ constexpr Condition kWithWindow{[](const RunConfig& config) {
                                 },
                                 "model.window_tokens is at least 1", kNeedsWindow};
 
+constexpr Condition kWithLayers{[](const RunConfig& config) { return config.model.layers > 0; },
+                                "model.layers is at least 1", kNeedsLayers};
+constexpr Condition kWithRatios{
+    [](const RunConfig& config) { return !config.model.compression_ratios.empty(); },
+    "model.compression_ratios names a cache", kNeedsRatios};
+constexpr Condition kFromBlocks{
+    [](const RunConfig& config) { return config.memory.source == PoolSource::kNumBlocks; },
+    "engine.num_blocks sizes the pool", kPoolSources};
+constexpr Condition kFromAvailable{
+    [](const RunConfig& config) { return config.memory.source == PoolSource::kAvailable; },
+    "memory.available_gib sizes the pool", kPoolSources};
+constexpr Condition kFromDevice{
+    [](const RunConfig& config) { return config.memory.source == PoolSource::kDevice; },
+    "memory.device_gib sizes the pool", kPoolSources};
+
 // The upper bounds keep every derived quantity in range: positions and ids fit 32 bits, and a pool of
 // 2^26 ids is some sixteen times the largest that an engine logs today.
 constexpr std::uint64_t kMostBlocks = 1U << 26;
 constexpr std::uint64_t kMostTokens = 1U << 30;
 constexpr std::uint64_t kMostPerBlock = 1U << 16;
 constexpr std::uint64_t kMostSequences = 1U << 20;
+constexpr std::uint64_t kMostLayers = 1U << 12;
+constexpr std::uint64_t kMostRowBytes = 1U << 24;
+constexpr std::uint64_t kMostSlotBytes = UINT32_MAX;
+constexpr std::uint64_t kMostGib = 1'000'000;
 
 using E = EngineConfig;
 using M = ModelConfig;
 using W = WorkloadConfig;
 using C = CostConfig;
+using Memory = MemoryConfig;
 constexpr auto kEngine = &RunConfig::engine;
 constexpr auto kModel = &RunConfig::model;
+constexpr auto kMemory = &RunConfig::memory;
 constexpr auto kWorkload = &RunConfig::workload;
 
 constexpr std::string_view kASlotEach = "every running sequence needs one";
@@ -115,7 +151,8 @@ const Option kOptions[] = {
      integer<kEngine, &E::block_size>(1, kMostPerBlock)},
     {"engine.num_blocks", "block ids",
      "Ids of the block pool as engines log it: block 0, which is never issued, is counted.",
-     integer<kEngine, &E::num_blocks>(2, kMostBlocks), "block 0 is never issued and takes one id"},
+     integer<kEngine, &E::num_blocks>(2, kMostBlocks), "block 0 is never issued and takes one id",
+     kFromBlocks},
     {"engine.overlap", "steps", "Step k+1 is planned once the result of step k-overlap is known.",
      integer<kEngine, &E::overlap>(0, 2)},
     {"engine.max_num_seqs", "sequences", "Sequences that may run at once.",
@@ -146,6 +183,22 @@ const Option kOptions[] = {
      "When a running sequence goes on: its shortfall is available, or one block is free.",
      choice<kEngine, &E::growth_check, GrowthCheck>(kGrowthChecks)},
 
+    {"engine.tensor_parallel_size", "GPUs",
+     "GPUs that share each layer: weights and key-value heads are split among them.",
+     integer<kEngine, &E::tensor_parallel_size>(1, 1024)},
+
+    {"model.layers", "layers",
+     "Layers with an ordinary key-value cache, one row a position; 0: none, or not known.",
+     integer<kModel, &M::layers>(0, kMostLayers)},
+    {"model.kv_heads", "heads", "Key-value heads of a layer, on all GPUs together.",
+     integer<kModel, &M::kv_heads>(1, 4096), "", kWithLayers},
+    {"model.head_dim", "elements", "Elements of one head's key, and of its value.",
+     integer<kModel, &M::head_dim>(1, kMostPerBlock), "", kWithLayers},
+    {"model.kv_bytes_per_element", "bytes", "2: bf16 or fp16; 1: fp8.",
+     integer<kModel, &M::kv_bytes_per_element>(1, 8), "", kWithLayers},
+    {"model.weights_gib", "GiB",
+     "Weights of the whole model: what an engine logs for one GPU, times tensor_parallel_size.",
+     decimal<kModel, &M::weights_gib>(0, kMostGib, 6)},
     {"model.state_slots", "", "Whether every running sequence owns a state slot.",
      BooleanOption{[](const RunConfig& config) { return config.model.state_slots; },
                    [](RunConfig& config, bool value) { config.model.state_slots = value; }}},
@@ -156,13 +209,39 @@ const Option kOptions[] = {
      integer<kModel, &M::ring_tokens>(0, kMostTokens), "", kWithWindow},
     {"model.compression_ratios", "positions a row",
      "Ratios of the compressed caches; engine.block_size is a multiple of each.",
-     ListOption{1, static_cast<std::uint32_t>(kMostPerBlock),
-                [](const RunConfig& config) -> const std::vector<std::uint32_t>& {
-                  return config.model.compression_ratios;
-                },
-                [](RunConfig& config, std::vector<std::uint32_t> values) {
-                  config.model.compression_ratios = std::move(values);
-                }}},
+     list<&M::compression_ratios>(1, kMostPerBlock)},
+    {"model.compression_layers", "layers", "Beside each ratio: the layers with that cache.",
+     list<&M::compression_layers>(1, kMostLayers), "", kWithRatios},
+    {"model.compression_row_bytes", "bytes", "Beside each ratio: one row of that cache.",
+     list<&M::compression_row_bytes>(1, kMostRowBytes), "", kWithRatios},
+    {"model.ring_stored_layers", "layers",
+     "Layers whose ring lies in a slot's front, which is stored.",
+     integer<kModel, &M::ring_stored_layers>(0, kMostLayers), "", kWithState},
+    {"model.ring_dropped_layers", "layers", "Layers whose ring prefill recomputes instead.",
+     integer<kModel, &M::ring_dropped_layers>(0, kMostLayers), "", kWithState},
+    {"model.ring_row_bytes", "bytes", "One row of one layer's ring.",
+     integer<kModel, &M::ring_row_bytes>(0, kMostRowBytes), "", kWithState},
+    {"model.compression_state_bytes", "bytes",
+     "State of a slot that is no ring, of all layers together.",
+     integer<kModel, &M::compression_state_bytes>(0, kMostSlotBytes), "", kWithState},
+
+    {"memory.device_gib", "GiB",
+     "Memory of one GPU. The pool gets what the engine may use of it, less weights, what follows "
+     "and twice the state slots.",
+     decimal<kMemory, &Memory::device_gib>(0, kMostGib, 6), "", kFromDevice},
+    {"memory.utilization", "of device_gib", "What the engine may use (gpu_memory_utilization).",
+     decimal<kMemory, &Memory::utilization>(0, 1, 6), "", kFromDevice},
+    {"memory.activation_peak_gib", "GiB", "Activations at their peak, on one GPU.",
+     decimal<kMemory, &Memory::activation_peak_gib>(0, kMostGib, 6), "", kFromDevice},
+    {"memory.non_torch_gib", "GiB", "What the driver and libraries hold, on one GPU.",
+     decimal<kMemory, &Memory::non_torch_gib>(0, kMostGib, 6), "", kFromDevice},
+    {"memory.collectives_gib", "GiB",
+     "What they hold beside that where tensor_parallel_size is at least 2.",
+     decimal<kMemory, &Memory::collectives_gib>(0, kMostGib, 6), "", kFromDevice},
+    {"memory.available_gib", "GiB",
+     "Memory left for caches on one GPU, as the engine logs it. The pool gets it, less twice the "
+     "state slots.",
+     decimal<kMemory, &Memory::available_gib>(0, kMostGib, 6), "", kFromAvailable},
 
     {"workload.stop", "",
      "Whether the scheduler knows a request's output length, or learns of the stop with the "

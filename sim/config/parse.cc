@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <filesystem>
 #include <numeric>
 
 #include "sim/config/decimal_text.h"
 #include "sim/config/json_reader.h"
 #include "sim/config/option.h"
+#include "sim/config/pool_size.h"
 #include "sim/trace/closest_word.h"
 #include "sim/trace/read_file.h"
 
@@ -16,10 +20,18 @@ namespace {
 
 constexpr std::uint64_t kPicosecondsPerMicrosecond = 1'000'000;
 
+/// Sources by what beats what: the defaults, then each file behind the files it includes, then the
+/// flags.
+using Layer = std::uint32_t;
+constexpr Layer kDefaults = 0;
+constexpr Layer included_by(std::size_t file) { return static_cast<Layer>(2 * file + 1); }
+constexpr Layer layer_of(std::size_t file) { return static_cast<Layer>(2 * file + 2); }
+constexpr Layer kImported = UINT32_MAX - 1;
+constexpr Layer kFlags = UINT32_MAX;
+
 /// Where an option's value came from.
 struct Origin {
-  enum class Layer : std::uint8_t { kDefault, kFile, kOverride };
-  Layer layer = Layer::kDefault;
+  Layer layer = kDefaults;
   std::string source;  // the file, or the flag
   TextPosition position;
 };
@@ -169,79 +181,145 @@ class ConfigBuilder {
  public:
   ConfigBuilder() : origins_(all_options().size()) {}
 
-  MaybeError apply_file(std::string_view json, const std::string& name) {
-    const Outcome<JsonValue> document = parse_json(json, name);
+  /// The `file`-th file: first what it includes, then what it says itself.
+  MaybeError apply_file(std::string_view json, const std::string& name, std::size_t file) {
+    const Outcome<JsonValue> document = parse_object(json, name);
     if (!document) return document.error();
-    const Origin place{Origin::Layer::kFile, name, document.value().position};
-    if (document.value().kind != JsonValue::Kind::kObject) {
-      return error_at(place, "", shown(document.value()), "an object with the configuration");
-    }
     for (const JsonMember& member : document.value().members) {
-      if (auto error = apply_root_member(member, name)) return error;
+      if (member.key != kInclude) continue;
+      if (auto error = apply_includes(member.value, name, file)) return error;
     }
-    return std::nullopt;
+    return apply_members(document.value(), name, layer_of(file));
   }
 
   MaybeError apply_override(const std::string& text) {
-    Origin place{Origin::Layer::kOverride, "--set " + text, {}};
+    const Origin place{kFlags, "--set " + text, {}};
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
       return error_at(place, "", in_quotes(text),
                       "an option and its value, as engine.block_size=64");
     }
-    const std::string path = text.substr(0, equals);
-    const Option* option = find_option(path);
-    if (option == nullptr) return unknown(path, place);
-    if (origin_of(*option).layer == Origin::Layer::kOverride) {
-      place.source = "--set";
-      return error_at(place, path, "two values", "one",
-                      fmt::format("the other one is `{}`", origin_of(*option).source));
-    }
-    const Outcome<JsonValue> value = override_value(*option, text.substr(equals + 1), place);
-    if (!value) return value.error();
-    return apply(*option, value.value(), place);
+    return apply_text(text.substr(0, equals), text.substr(equals + 1), place);
   }
 
-  /// The checks that need all options: first that each one set has an effect, then the relations.
-  MaybeError check() const {
+  MaybeError apply_flag(const FlagValue& flag, Layer layer) {
+    return apply_text(flag.path, flag.value, Origin{layer, flag.flag, {}});
+  }
+
+  /// What needs all options: that each one set has an effect, the relations between them, and the size
+  /// of the pool.
+  MaybeError finish() {
+    if (auto error = choose_pool_source()) return error;
     for (const Option& option : all_options()) {
       if (auto error = check_effect(option)) return error;
     }
-    for (const auto rule : {&ConfigBuilder::check_ratios, &ConfigBuilder::check_budget,
-                            &ConfigBuilder::check_ring, &ConfigBuilder::check_drafts}) {
+    for (const auto rule :
+         {&ConfigBuilder::check_ratios, &ConfigBuilder::check_caches, &ConfigBuilder::check_heads,
+          &ConfigBuilder::check_budget, &ConfigBuilder::check_ring, &ConfigBuilder::check_drafts}) {
       if (auto error = (this->*rule)()) return error;
+    }
+    return size_pool();
+  }
+
+  RunConfig& config() { return config_; }
+  std::vector<std::string>& notes() { return notes_; }
+  bool pool_is_given() const { return pool_is_given_; }
+
+ private:
+  static constexpr std::string_view kInclude = "include";
+
+  static Outcome<JsonValue> parse_object(std::string_view json, const std::string& name) {
+    Outcome<JsonValue> document = parse_json(json, name);
+    if (!document) return document.error();
+    if (document.value().kind == JsonValue::Kind::kObject) return document;
+    return error_at({kDefaults, name, document.value().position}, "", shown(document.value()),
+                    "an object with the configuration");
+  }
+
+  /// Paths are relative to the including file. One level deep: what a file is made of can be read in it.
+  MaybeError apply_includes(const JsonValue& value, const std::string& file, std::size_t number) {
+    const auto wrong = [&](const JsonValue& found) {
+      return error_at({kDefaults, file, found.position}, std::string(kInclude), shown(found),
+                      "an array of paths, as [\"../models/llama_3_1_8b.json\"]");
+    };
+    if (value.kind != JsonValue::Kind::kArray) return wrong(value);
+    for (const JsonValue& item : value.items) {
+      if (item.kind != JsonValue::Kind::kString) return wrong(item);
+      const std::string path =
+          (std::filesystem::path(file).parent_path() / item.text).lexically_normal().string();
+      const std::string place =
+          fmt::format("included by {}:{}:{}", file, item.position.line, item.position.column);
+      const Outcome<std::string> text = read_file(path, "a configuration (JSON)");
+      if (!text) return with_hint(text.error(), place);
+      const Outcome<JsonValue> document = parse_object(text.value(), path);
+      if (!document) return with_hint(document.error(), place);
+      if (auto error = apply_members(document.value(), path, included_by(number))) {
+        return with_hint(*error, place);
+      }
     }
     return std::nullopt;
   }
 
-  RunConfig& config() { return config_; }
+  static InputError with_hint(InputError error, const std::string& hint) {
+    error.hint += (error.hint.empty() ? "" : "; ") + hint;
+    return error;
+  }
 
- private:
-  MaybeError apply_root_member(const JsonMember& member, const std::string& file) {
-    const Origin place{Origin::Layer::kFile, file, member.position};
+  MaybeError apply_members(const JsonValue& document, const std::string& file, Layer layer) {
+    for (const JsonMember& member : document.members) {
+      if (auto error = apply_root_member(member, file, layer)) return error;
+    }
+    return std::nullopt;
+  }
+
+  MaybeError apply_root_member(const JsonMember& member, const std::string& file, Layer layer) {
+    const Origin place{layer, file, member.position};
+    const Origin value_place{layer, file, member.value.position};
     if (member.key == "$schema") {
       if (member.value.kind == JsonValue::Kind::kString) return std::nullopt;
-      return error_at({place.layer, file, member.value.position}, "$schema", shown(member.value),
+      return error_at(value_place, "$schema", shown(member.value),
                       "the schema's address as a string");
     }
+    if (member.key == kInclude) {
+      const bool included = layer % 2 == 1;
+      if (!included) return std::nullopt;
+      return error_at(place, member.key, "an include in a file that is itself included",
+                      "included files without includes", "include both in the outer file");
+    }
     if (const Option* option = find_option(member.key); option && option->section().empty()) {
-      return apply(*option, member.value, {place.layer, file, member.value.position});
+      return apply(*option, member.value, value_place);
     }
     bool section = false;
     for (const Option& option : all_options()) section |= option.section() == member.key;
     if (!section) return unknown_at_root(member.key, place);
     if (member.value.kind != JsonValue::Kind::kObject) {
-      return error_at({place.layer, file, member.value.position}, member.key, shown(member.value),
+      return error_at(value_place, member.key, shown(member.value),
                       fmt::format("an object with the options of {}", member.key));
     }
     for (const JsonMember& inner : member.value.members) {
       const std::string path = fmt::format("{}.{}", member.key, inner.key);
       const Option* option = find_option(path);
-      if (option == nullptr) return unknown(path, {place.layer, file, inner.position});
-      const Origin value_place{place.layer, file, inner.value.position};
-      if (auto error = apply(*option, inner.value, value_place)) return error;
+      if (option == nullptr) return unknown(path, {layer, file, inner.position});
+      if (auto error = apply(*option, inner.value, {layer, file, inner.value.position})) {
+        return error;
+      }
     }
     return std::nullopt;
+  }
+
+  MaybeError apply_text(const std::string& path, const std::string& text, Origin place) {
+    const Option* option = find_option(path);
+    if (option == nullptr) return unknown(path, place);
+    if (origin_of(*option).layer == place.layer) {
+      const std::string other = origin_of(*option).source;
+      const std::string_view source = place.source;
+      place.source = source.substr(0, source.find_first_of(" ="));
+      return error_at(place, path, "two values", "one",
+                      fmt::format("the other one is `{}`", other));
+    }
+    const Outcome<JsonValue> value = override_value(*option, text, place);
+    if (!value) return value.error();
+    return apply(*option, value.value(), place);
   }
 
   /// The text behind `=`: an array for a list, brackets optional, else a number, true, false or a word.
@@ -270,7 +348,14 @@ class ConfigBuilder {
       return error_at(place, std::string(option.path), found_value(value), expected_value(option),
                       hint_for_value(option, value));
     }
-    origin_of(option) = place;
+    Origin& before = origin_of(option);
+    // A file has each key once and a flag is looked up before, so these are two included files.
+    if (before.layer == place.layer) {
+      return error_at(place, std::string(option.path), "a second included file that sets it", "one",
+                      fmt::format("the first is {}:{}:{}", before.source, before.position.line,
+                                  before.position.column));
+    }
+    before = place;
     return std::nullopt;
   }
 
@@ -285,7 +370,7 @@ class ConfigBuilder {
   }
 
   static InputError unknown_at_root(const std::string& key, const Origin& place) {
-    std::vector<std::string_view> candidates;
+    std::vector<std::string_view> candidates{kInclude, "$schema"};
     for (const Option& option : all_options()) {
       candidates.push_back(option.section().empty() ? option.name() : option.section());
     }
@@ -294,11 +379,64 @@ class ConfigBuilder {
     return error_at(place, key, "an unknown option", "an option of `pinfold schema`", hint);
   }
 
-  MaybeError check_effect(const Option& option) const {
+  /// The source of highest rank sizes the pool.
+  MaybeError choose_pool_source() {
+    struct Candidate {
+      std::string_view path;
+      PoolSource source;
+    };
+    constexpr std::array<Candidate, 3> kCandidates{
+        Candidate{"engine.num_blocks", PoolSource::kNumBlocks},
+        Candidate{"memory.available_gib", PoolSource::kAvailable},
+        Candidate{"memory.device_gib", PoolSource::kDevice}};
+    const Candidate* best = &kCandidates[0];
+    for (const Candidate& candidate : std::span(kCandidates).subspan(1)) {
+      const Origin& origin = origin_of(*find_option(candidate.path));
+      const Layer highest = origin_of(*find_option(best->path)).layer;
+      if (origin.layer > highest) best = &candidate;
+      if (origin.layer != highest || origin.layer == kDefaults) continue;
+      return error_at(origin, std::string(candidate.path), "a second figure that sizes the pool",
+                      "engine.num_blocks, memory.available_gib or memory.device_gib alone",
+                      fmt::format("{} is given too", best->path));
+    }
+    config_.memory.source = best->source;
+    pool_is_given_ = origin_of(*find_option(best->path)).layer != kDefaults;
+    return std::nullopt;
+  }
+
+  MaybeError size_pool() {
+    const PoolSource source = config_.memory.source;
+    const std::string_view path = source == PoolSource::kNumBlocks   ? "engine.num_blocks"
+                                  : source == PoolSource::kAvailable ? "memory.available_gib"
+                                                                     : "memory.device_gib";
+    constexpr std::uint64_t kMostBytes = std::uint64_t{1}
+                                         << 36;  // 64 GiB: no product passes 64 bits
+    const std::uint64_t largest =
+        std::max(block_bytes_of(config_).value, slot_bytes_of(config_).value);
+    if (largest > kMostBytes) {
+      return error_at(origin_of(*find_option(path)), "model",
+                      fmt::format("a block or a state slot of {} bytes", largest),
+                      fmt::format("at most {}", kMostBytes));
+    }
+    const MemorySplit split = split_memory(config_);
+    if (auto fault = find_pool_fault(split)) {
+      return error_at(origin_of(*find_option(path)), std::string(path), fault->found,
+                      fault->expected, fault->hint);
+    }
+    config_.engine.num_blocks = static_cast<std::uint32_t>(split.sizing.block_ids);
+    return std::nullopt;
+  }
+
+  MaybeError check_effect(const Option& option) {
     const Origin& origin = origin_of(option);
-    if (origin.layer == Origin::Layer::kDefault || option.has_effect(config_)) return std::nullopt;
+    if (origin.layer == kDefaults || option.has_effect(config_)) return std::nullopt;
     for (const std::string_view other : option.condition->depends_on) {
       if (origin_of(*find_option(other)).layer > origin.layer) return std::nullopt;
+    }
+    if (origin.layer == kImported) {
+      notes_.push_back(fmt::format("{}: without effect: {} counts only where {}", origin.source,
+                                   option.path, option.condition->text));
+      return std::nullopt;
     }
     return error_at(origin, std::string(option.path), "an option without effect",
                     fmt::format("it only where {}", option.condition->text), "leave it out");
@@ -314,6 +452,32 @@ class ConfigBuilder {
           "a block holds block_size/ratio rows of each compressed cache, a whole number");
     }
     return std::nullopt;
+  }
+
+  MaybeError check_caches() const {
+    const ModelConfig& model = config_.model;
+    const std::size_t ratios = model.compression_ratios.size();
+    const auto check = [&](std::string_view path, std::size_t count) -> MaybeError {
+      const bool both_or_none =
+          model.compression_layers.empty() == model.compression_row_bytes.empty();
+      if (count == ratios || (count == 0 && both_or_none)) return std::nullopt;
+      return relation(path, "model.compression_ratios", fmt::format("{} values", count),
+                      fmt::format("one for each of the {} compression_ratios", ratios),
+                      "the three lists describe the same caches in the same order");
+    };
+    if (auto error = check("model.compression_layers", model.compression_layers.size())) {
+      return error;
+    }
+    return check("model.compression_row_bytes", model.compression_row_bytes.size());
+  }
+
+  MaybeError check_heads() const {
+    const std::uint32_t heads = config_.model.kv_heads;
+    const std::uint32_t gpus = config_.engine.tensor_parallel_size;
+    if (config_.model.layers == 0 || heads % gpus == 0 || gpus % heads == 0) return std::nullopt;
+    return relation("engine.tensor_parallel_size", "model.kv_heads", fmt::format("{} GPUs", gpus),
+                    fmt::format("a divisor or a multiple of the {} key-value heads", heads),
+                    "every GPU holds as many whole heads as the others");
   }
 
   MaybeError check_budget() const {
@@ -366,34 +530,57 @@ class ConfigBuilder {
 
   RunConfig config_;
   std::vector<Origin> origins_;  // as all_options()
+  std::vector<std::string> notes_;
+  bool pool_is_given_ = false;
 };
 
-Outcome<RunConfig> finish(ConfigBuilder& builder, std::span<const std::string> overrides) {
-  for (const std::string& text : overrides) {
+Outcome<LoadedConfig> finish(ConfigBuilder& builder, const ConfigSources& sources) {
+  for (const FlagValue& flag : sources.imported) {
+    if (auto error = builder.apply_flag(flag, kImported)) return *error;
+  }
+  for (const FlagValue& flag : sources.flags) {
+    if (auto error = builder.apply_flag(flag, kFlags)) return *error;
+  }
+  for (const std::string& text : sources.overrides) {
     if (auto error = builder.apply_override(text)) return *error;
   }
-  if (auto error = builder.check()) return *error;
-  return std::move(builder.config());
+  if (auto error = builder.finish()) return *error;
+  return LoadedConfig{std::move(builder.config()), std::move(builder.notes()),
+                      builder.pool_is_given()};
+}
+
+Outcome<RunConfig> without_notes(Outcome<LoadedConfig> loaded) {
+  if (!loaded) return loaded.error();
+  return std::move(loaded.value().config);
 }
 
 }  // namespace
 
-Outcome<RunConfig> parse_config(std::string_view json, const std::string& name,
-                                std::span<const std::string> overrides) {
+Outcome<LoadedConfig> load_config(const ConfigSources& sources) {
   ConfigBuilder builder;
-  if (auto error = builder.apply_file(json, name)) return *error;
-  return finish(builder, overrides);
+  for (std::size_t file = 0; file < sources.files.size(); ++file) {
+    const Outcome<std::string> text = read_file(sources.files[file], "a configuration (JSON)");
+    if (!text) return text.error();
+    if (auto error = builder.apply_file(text.value(), sources.files[file], file)) return *error;
+  }
+  return finish(builder, sources);
 }
 
 Outcome<RunConfig> load_config(const std::optional<std::string>& path,
                                std::span<const std::string> overrides) {
-  if (path) {
-    const Outcome<std::string> text = read_file(*path, "a configuration (JSON)");
-    if (!text) return text.error();
-    return parse_config(text.value(), *path, overrides);
-  }
+  ConfigSources sources;
+  if (path) sources.files.push_back(*path);
+  sources.overrides.assign(overrides.begin(), overrides.end());
+  return without_notes(load_config(sources));
+}
+
+Outcome<RunConfig> parse_config(std::string_view json, const std::string& name,
+                                std::span<const std::string> overrides) {
   ConfigBuilder builder;
-  return finish(builder, overrides);
+  if (auto error = builder.apply_file(json, name, 0)) return *error;
+  ConfigSources sources;
+  sources.overrides.assign(overrides.begin(), overrides.end());
+  return without_notes(finish(builder, sources));
 }
 
 }  // namespace pinfold::sim

@@ -6,16 +6,43 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/config/run_config.h"
 #include "sim/trace/input_error.h"
 
 namespace pinfold::sim {
 
-/// Reads the configuration in `path` (the defaults where there is none), then applies `overrides`, each
-/// `engine.block_size=64`, in order. Unknown keys, values of the wrong kind or outside their range,
-/// options without effect and options that contradict each other are errors: with line and column in a
-/// file, with the flag otherwise. An option that an override switches off keeps its details in the file.
+/// An option's value from a flag.
+struct FlagValue {
+  std::string path;   // "engine.num_blocks"
+  std::string value;  // as behind `--set PATH=`
+  std::string flag;   // as the user gave it: "--num-blocks 2000"
+};
+
+/// Where a configuration comes from. What comes later beats what comes earlier; within a file, what it
+/// says itself beats the files it includes.
+struct ConfigSources {
+  std::vector<std::string> files;
+  std::vector<FlagValue> imported{};  // from an engine's own flags; no effect is a note, no error
+  std::vector<FlagValue> flags{};     // of ours, in one layer with the overrides
+  std::vector<std::string> overrides{};  // engine.block_size=64
+};
+
+struct LoadedConfig {
+  RunConfig config;
+  std::vector<std::string> notes;  // imported flags that change nothing, and why
+  bool pool_is_given = false;      // one of the three figures that size it was
+};
+
+/// Reads the files (the defaults where there is none), then the flags and overrides, in order. Unknown
+/// keys, values of the wrong kind or outside their range, options without effect and options that
+/// contradict each other are errors: with line and column in a file, with the flag otherwise. An option
+/// that a later source switches off keeps its details in the earlier one. Whichever of
+/// engine.num_blocks, memory.available_gib and memory.device_gib came last sizes the pool.
+Outcome<LoadedConfig> load_config(const ConfigSources& sources);
+
+/// One file, or the defaults, and overrides.
 Outcome<RunConfig> load_config(const std::optional<std::string>& path,
                                std::span<const std::string> overrides);
 

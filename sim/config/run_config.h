@@ -33,14 +33,49 @@ struct EngineConfig {
   std::uint32_t watermark = 0;                         // blocks; only 0 exists so far
   FenceMode fence = FenceMode::kAlways;                // "always" | "unordered_writers"
   GrowthCheck growth_check = GrowthCheck::kShortfall;  // "shortfall" | "one_free"
+  std::uint32_t tensor_parallel_size = 1;              // GPUs that share each layer
 };
 
-/// model.*
+/// model.*: what a model stores for its tokens. sim/config/pool_size.h turns it into bytes.
 struct ModelConfig {
+  // The ordinary key-value cache: one row a position, in each of `layers` layers; 0: there is none.
+  std::uint32_t layers = 0;
+  std::uint32_t kv_heads = 1;              // of the whole model
+  std::uint32_t head_dim = 128;            // elements of a key, and of a value
+  std::uint32_t kv_bytes_per_element = 2;  // 2: bf16 or fp16, 1: fp8
+  Rational weights_gib{0, 1};              // of the whole model
+
   bool state_slots = false;                       // one state slot a running request
   std::uint32_t window_tokens = 0;                // 0: no sliding window
   std::uint32_t ring_tokens = 0;                  // >= window + drafts where there is a window
   std::vector<std::uint32_t> compression_ratios;  // block_size must be a multiple of each
+  // Beside each ratio: layers with such a cache, and bytes of one of its rows; all empty, or as many.
+  std::vector<std::uint32_t> compression_layers;
+  std::vector<std::uint32_t> compression_row_bytes;
+  // A state slot: rings of `ring_tokens` rows in stored and dropped layers, and what does not depend
+  // on a window.
+  std::uint32_t ring_stored_layers = 0;
+  std::uint32_t ring_dropped_layers = 0;
+  std::uint32_t ring_row_bytes = 0;
+  std::uint32_t compression_state_bytes = 0;  // of all layers
+};
+
+/// What decides engine.num_blocks.
+enum class PoolSource : std::uint8_t {
+  kNumBlocks,  // engine.num_blocks itself
+  kAvailable,  // memory.available_gib
+  kDevice,     // memory.device_gib and what is taken from it
+};
+
+/// memory.*: of one GPU, as an engine's start-up log says it.
+struct MemoryConfig {
+  PoolSource source = PoolSource::kNumBlocks;  // no option: whichever of the three was given last
+  Rational device_gib{0, 1};
+  Rational utilization{9, 10};
+  Rational activation_peak_gib{0, 1};
+  Rational non_torch_gib{0, 1};
+  Rational collectives_gib{0, 1};  // taken only where tensor_parallel_size > 1
+  Rational available_gib{0, 1};
 };
 
 /// workload.*
@@ -72,6 +107,7 @@ struct CostConfig {
 struct RunConfig {
   EngineConfig engine;
   ModelConfig model;
+  MemoryConfig memory;
   WorkloadConfig workload;
   ForkConfig fork;
   CostConfig cost;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -52,9 +53,9 @@ class Frames {
  public:
   bool empty() const { return count_ == 0; }
   std::size_t size() const { return count_; }
-  Frame& front() { return frames_[first_ % kFlightsMax]; }
-  Frame& back() { return frames_[(first_ + count_ - 1) % kFlightsMax]; }
-  Frame& operator[](std::size_t n) { return frames_[(first_ + n) % kFlightsMax]; }
+  Frame& front() { return frames_[first_ % kSize]; }
+  Frame& back() { return frames_[(first_ + count_ - 1) % kSize]; }
+  Frame& operator[](std::size_t n) { return frames_[(first_ + n) % kSize]; }
 
   /// A cleared frame behind the others.
   Frame& push() {
@@ -76,7 +77,8 @@ class Frames {
   }
 
  private:
-  std::array<Frame, kFlightsMax> frames_;
+  static constexpr std::size_t kSize = std::bit_ceil(kFlightsMax);  // so that % is a mask
+  std::array<Frame, kSize> frames_;
   std::size_t first_ = 0;
   std::size_t count_ = 0;
 };
@@ -344,8 +346,8 @@ class Replay {
       }
     }
     const StepCost cost = step_cost(config_.cost, plan_);
-    const std::int64_t copies_done =
-        std::max(lane_free_ns_, now_) + picoseconds_.take_ns(cost.copies_ps);
+    std::int64_t copies_done = std::max(lane_free_ns_, now_);
+    if (cost.copies_ps > 0) copies_done += picoseconds_.take_ns(cost.copies_ps);
     lane_free_ns_ = copies_done + picoseconds_.take_ns(cost.forward_ps);
     frame.done_ns = lane_free_ns_;
     ++result_.steps;
@@ -384,8 +386,9 @@ class Replay {
     take_ends();
     for (const std::uint32_t request : frame.leaving) requests_[request].last_token_ns = now_;
     last_result_ns_ = now_;
-    timed_.insert(timed_.end(), {frame.step, static_cast<std::uint64_t>(frame.planned_ns),
-                                 static_cast<std::uint64_t>(now_)});
+    timed_[timed_count_++] = {frame.step, static_cast<std::uint64_t>(frame.planned_ns),
+                              static_cast<std::uint64_t>(now_)};
+    if (timed_count_ == timed_.size()) drain_timed();
     drain();
   }
 
@@ -527,8 +530,11 @@ class Replay {
   void drain_all() {
     digest_.update(scheduler_.journal().unread());
     scheduler_.journal().clear();
-    digest_timed_.update(std::as_bytes(std::span(timed_)));
-    timed_.clear();
+  }
+
+  void drain_timed() {
+    digest_timed_.update(std::as_bytes(std::span(timed_).first(timed_count_)));
+    timed_count_ = 0;
   }
 
   void stall(const std::string& what) {
@@ -566,6 +572,7 @@ class Replay {
       }
     }
     drain_all();
+    drain_timed();
     const SchedulerStats& stats = scheduler_.stats();
     RunResult& r = result_;
     r.requests = requests_.size();
@@ -633,7 +640,9 @@ class Replay {
   RunResult result_;
   Digest digest_;
   Digest digest_timed_;
-  std::vector<std::uint64_t> timed_;  // step, planned, done: not yet in the timed digest
+  // Step, time planned, time done: not yet in the timed digest.
+  std::array<std::array<std::uint64_t, 3>, 512> timed_{};
+  std::size_t timed_count_ = 0;
 
   std::vector<RequestState> requests_;  // by trace index, which is the sequence id
   Stops stops_;

@@ -1,55 +1,18 @@
 #include "sim/report/text_report.h"
 
-#include <fmt/format.h>
-
 #include <string_view>
 
 #include "sim/report/decimal.h"
 #include "sim/report/run_fields.h"
+#include "sim/report/text_page.h"
 
 namespace pinfold::sim {
 namespace {
 
 constexpr std::uint64_t kNanoseconds = 1'000'000'000;
-constexpr std::uint32_t kDecimals = 2;
+constexpr std::uint32_t kDecimals = TextPage::kDecimals;
 
-/// Rulers of 50 columns and lines of a 40-column label and a value, as vLLM's benchmark prints them.
-class Page {
- public:
-  void title(std::string_view text) { text_ += fmt::format("{:=^50}\n", text); }
-  void section(std::string_view text) { text_ += fmt::format("{:-^50}\n", text); }
-  void line(std::string_view label, std::string_view value) {
-    text_ += fmt::format("{:<40} {}\n", label, value);
-  }
-  void line(std::string_view label, std::uint64_t value) {
-    line(label, std::string_view(fmt::format("{}", value)));
-  }
-  void ratio(std::string_view label, Unsigned128 numerator, Unsigned128 denominator) {
-    line(label, denominator == 0 ? std::string("-") : decimal(numerator, denominator, kDecimals));
-  }
-  void waited(std::string_view label, std::int64_t value_ns) { line(label, seconds(value_ns, 3)); }
-
-  void latency(std::string_view title, std::string_view metric, const LatencyStats& stats) {
-    section(title);
-    const auto figure = [&](std::string_view statistic, std::int64_t value_ns) {
-      line(fmt::format("{} {} (ms):", statistic, metric),
-           stats.samples == 0 ? std::string("-") : milliseconds(value_ns, kDecimals));
-    };
-    figure("Mean", stats.mean_ns);
-    figure("Median", stats.p50_ns);
-    figure("P90", stats.p90_ns);
-    figure("P99", stats.p99_ns);
-  }
-
-  void end() { text_ += std::string(50, '=') + '\n'; }
-  void paragraph(std::string_view text) { text_ += fmt::format("{}\n", text); }
-  std::string take() { return std::move(text_); }
-
- private:
-  std::string text_;
-};
-
-void add_benchmark_block(Page& page, const RunResult& result) {
+void add_benchmark_block(TextPage& page, const RunResult& result) {
   const auto duration_ns = static_cast<std::uint64_t>(result.duration_ns);
   const auto per_second = [&](std::string_view label, std::uint64_t count) {
     page.ratio(label, Unsigned128{count} * kNanoseconds, duration_ns);
@@ -70,7 +33,7 @@ void add_benchmark_block(Page& page, const RunResult& result) {
   page.latency("End-to-end Latency", "E2EL", result.e2el);
 }
 
-void add_pool(Page& page, const RunResult& result) {
+void add_pool(TextPage& page, const RunResult& result) {
   page.section("Pool");
   page.line("Usable blocks:", result.blocks_usable);
   page.line("Peak owned blocks:", result.blocks_peak_owned);
@@ -83,7 +46,7 @@ void add_pool(Page& page, const RunResult& result) {
   page.line("Blocks released:", result.blocks_released);
 }
 
-void add_waiting(Page& page, const RunResult& result) {
+void add_waiting(TextPage& page, const RunResult& result) {
   page.section("Admission and Waiting");
   page.line("Requests admitted (OK):", result.answers_ok);
   page.line("Requests ever refused (LATER):", result.answers_later);
@@ -111,7 +74,7 @@ void add_waiting(Page& page, const RunResult& result) {
   page.waited("  for the running step's end (s):", result.wait_step_ns);
 }
 
-void add_movement(Page& page, const RunResult& result) {
+void add_movement(TextPage& page, const RunResult& result) {
   page.section("Preemption");
   page.line("Preemptions:", result.preemptions);
   page.line("Recomputed tokens:", result.recomputed_tokens);
@@ -136,7 +99,7 @@ void add_movement(Page& page, const RunResult& result) {
   }
 }
 
-void add_run(Page& page, const RunResult& result, const Provenance& provenance) {
+void add_run(TextPage& page, const RunResult& result, const Provenance& provenance) {
   page.section("Run");
   page.line("Verdict:", name_of(result.verdict));
   page.line("Steps:", result.steps);
@@ -153,7 +116,7 @@ void add_run(Page& page, const RunResult& result, const Provenance& provenance) 
 }  // namespace
 
 std::string text_report(const RunResult& result, const Provenance& provenance) {
-  Page page;
+  TextPage page;
   add_benchmark_block(page, result);
   add_pool(page, result);
   add_waiting(page, result);

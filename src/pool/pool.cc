@@ -107,11 +107,30 @@ void Pool::drop(BlockId id) {
   }
 }
 
+template <class Next>
+std::size_t Pool::free_sole(std::size_t count, std::uint32_t sole, Next next) {
+  const std::uint32_t first = head_ + free_count_;
+  std::size_t freed = 0;
+  for (; freed < count; ++freed) {
+    const BlockId id = next(freed);
+    const std::uint32_t index = index_of(id);
+    if (index - 1 >= options_.ids - 1) break;  // the one-by-one path says what is wrong
+    if (std::bit_cast<std::uint32_t>(owners_[index]) != sole) break;
+    owners_[index] = Owners{};
+    ring_[(first + static_cast<std::uint32_t>(freed)) & mask_] = id;
+  }
+  free_count_ += static_cast<std::uint32_t>(freed);
+  freed_ += freed;
+  return freed;
+}
+
 void Pool::release(std::span<const BlockId> table) {
-  if (options_.release_order == ReleaseOrder::kReverse) {
-    for (std::size_t n = table.size(); n-- > 0;) drop(table[n]);
-  } else {
-    for (const BlockId id : table) drop(id);
+  const bool reverse = options_.release_order == ReleaseOrder::kReverse;
+  const auto nth = [&](std::size_t n) { return table[reverse ? table.size() - 1 - n : n]; };
+  for (std::size_t done = 0; done < table.size();) {
+    done += free_sole(table.size() - done, std::bit_cast<std::uint32_t>(Owners{1, 0}),
+                      [&](std::size_t n) { return nth(done + n); });
+    if (done < table.size()) drop(nth(done++));
   }
 }
 
@@ -125,19 +144,28 @@ void Pool::park(std::span<const BlockId> ids) {
   }
 }
 
+void Pool::unpark_one(BlockId id) {
+  Owners& owners = owners_[checked_index(id)];
+  if (owners.holds == 0) [[unlikely]]
+    throw_owners("O9", "a fence released without a hold ", id);
+  if (owners.holds == owners.all) --parked_;
+  --owners.holds;
+  --owners.all;
+  if (owners.all == 0) {
+    push_free(id);
+  } else if (owners.all == owners.holds) {
+    ++parked_;
+  }
+}
+
 void Pool::unpark(std::span<const BlockId> ids) {
-  for (const BlockId id : ids) {
-    Owners& owners = owners_[checked_index(id)];
-    if (owners.holds == 0) [[unlikely]]
-      throw_owners("O9", "a fence released without a hold ", id);
-    if (owners.holds == owners.all) --parked_;
-    --owners.holds;
-    --owners.all;
-    if (owners.all == 0) {
-      push_free(id);
-    } else if (owners.all == owners.holds) {
-      ++parked_;
-    }
+  for (std::size_t done = 0; done < ids.size();) {
+    const std::size_t freed =
+        free_sole(ids.size() - done, std::bit_cast<std::uint32_t>(Owners{1, 1}),
+                  [&](std::size_t n) { return ids[done + n]; });
+    parked_ -= static_cast<std::uint32_t>(freed);  // a sole owner that is a hold: parked
+    done += freed;
+    if (done < ids.size()) unpark_one(ids[done++]);
   }
 }
 

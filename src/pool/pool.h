@@ -107,7 +107,12 @@ class Pool {
   }
   void drop(BlockId id);
   void unpin(BlockId id);  // of an id with other owners
+  void unpark_one(BlockId id);
   void push_free(BlockId id);
+  // The common case, in bulk: leading ids whose only owner is a table's (release) or a hold (unpark)
+  // become free. Returns how many there were.
+  template <class Next>
+  std::size_t free_sole(std::size_t count, std::uint32_t sole, Next next);
 
   PoolOptions options_;
   std::vector<Owners> owners_;  // by id

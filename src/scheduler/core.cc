@@ -296,9 +296,12 @@ void Core::dispatch(Pass& pass) {
     plan.copy_ticket = copy_ticket(pass.step);
     Hold& hold = step_copies_;
     if (!hold.states.empty() || !hold.blocks.empty()) {
-      // Lists are walked in reverse, states first, then blocks (rule O9).
-      std::reverse(hold.states.begin(), hold.states.end());
-      std::reverse(hold.blocks.begin(), hold.blocks.end());
+      // Lists are walked in the release order, in reverse unless asked otherwise; states first, then
+      // blocks (rule O9).
+      if (options_.release_order == ReleaseOrder::kReverse) {
+        std::reverse(hold.states.begin(), hold.states.end());
+        std::reverse(hold.blocks.begin(), hold.blocks.end());
+      }
       hold.fence = fence_on(Lane::kCompute, plan.copy_ticket);
       hold.of_copy = true;
       holds_.add(std::exchange(step_copies_, Hold{}));

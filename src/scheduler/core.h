@@ -155,6 +155,7 @@ class Core {
   void miss_settling_children(SequenceId parent);
   void miss_fork(SlotIndex slot);
   void unfreeze_parent(const Sequence& child);
+  void pin_settled_forks();
   void plan_forks(Pass& pass);
   Cause try_fork(Pass& pass, SlotIndex slot);
   void grant_fork(Pass& pass, SlotIndex slot, const ForkShape& shape);
@@ -170,6 +171,7 @@ class Core {
 
   // results.cc
   void fail_steps(std::uint64_t step);
+  void park_surplus(Sequence& sequence);
   void name_exceptions(std::span<const RowResult> exceptions);
   void commit(SlotIndex slot, std::span<const RowResult> exceptions);
   void end_due();

@@ -6,6 +6,13 @@
 #include "scheduler/tickets.h"
 
 namespace pinfold {
+namespace {
+
+// Holds wait for work that is ahead in the same lane, and nobody reads through them later: a fork may
+// write on where another one's copy is queued (decision 13).
+bool is_sole_owner(const Pool& pool, BlockId id) { return pool.owners(id) - pool.holds(id) == 1; }
+
+}  // namespace
 
 Answer Core::fork(SequenceId parent_id, SequenceId child_id, const RequestSpec& spec) {
   PINFOLD_CHECK(spec.prompt.value >= 1, "O3", "a request has a prompt");
@@ -26,7 +33,10 @@ Answer Core::fork(SequenceId parent_id, SequenceId child_id, const RequestSpec& 
   if (known <= options_.max_model_len) {
     bounded.limit = std::min(spec.limit, options_.max_model_len - known + TokenCount(1));
   }
-  if (!fits_ever(bounded, known)) return add(child_id, spec);
+  if (!fits_ever(bounded, known)) {
+    bounded.prompt = known;  // what it would have to compute: never a shorter request in its place
+    return add(child_id, bounded);
+  }
 
   const SlotIndex slot = store_.create(child_id);
   Sequence& child = store_[slot];
@@ -118,19 +128,31 @@ Core::ForkShape Core::shape_of(const Sequence& child) const {
   shape.copy_tail = shape.decode || ends_inside;
   if (shape.copy_tail && options_.sole_owner == SoleOwner::kAdopt) {
     const BlockId tail = child.table[holding.value - 1];
-    if (pools_.blocks().owners(tail) == 1) shape.copy_tail = false;
+    if (is_sole_owner(pools_.blocks(), tail)) shape.copy_tail = false;
   }
   shape.shared = shape.copy_tail ? holding - BlockCount(1) : holding;
   const BlockCount need = blocks_for(child.rows.history, block_size);
   shape.fresh = need - shape.shared;
   if (child.state != kNoBlock) {
-    const bool sole = pools_.of(PoolKind::kStateSlots).owners(child.state) == 1;
+    const bool sole = is_sole_owner(pools_.of(PoolKind::kStateSlots), child.state);
     shape.clone_state = !(sole && options_.sole_owner == SoleOwner::kAdopt);
   }
   return shape;
 }
 
+// Whatever holds a settled fork back later, it has its parent's rows from now on.
+void Core::pin_settled_forks() {
+  for (const SlotIndex slot : forks_) {
+    Sequence& child = store_[slot];
+    if (child.phase != Phase::kForkSettling) continue;
+    const SequenceView parent = view(child.parent);
+    if (parent.rows.in_flight.value == 0) pin_parent(child, parent);
+  }
+}
+
 void Core::plan_forks(Pass& pass) {
+  if (forks_.empty()) return;
+  if (options_.state == Switch::kOn) pin_settled_forks();
   while (!forks_.empty()) {
     // No fork in a pass that preempted or in which a sequence sat out (decision 4).
     const bool pressure = pass.preempted || pass.sat_out;
@@ -143,11 +165,7 @@ void Core::plan_forks(Pass& pass) {
 
 Cause Core::try_fork(Pass& pass, SlotIndex slot) {
   Sequence& child = store_[slot];
-  if (child.phase == Phase::kForkSettling) {
-    const SequenceView parent = view(child.parent);
-    if (parent.rows.in_flight.value > 0) return Cause::kFence;
-    pin_parent(child, parent);
-  }
+  if (child.phase == Phase::kForkSettling) return Cause::kFence;
   const ForkShape shape = shape_of(child);
   Demand demand;
   demand.of(PoolKind::kBlocks) = shape.fresh;

@@ -104,7 +104,8 @@ std::vector<WaitReason> Core::explain_wait() const {
       reason.cause = Cause::kFence;
       reason.holder = child.parent;
       reason.has_holder = true;
-      reason.fence = fence_on(Lane::kCompute, step_ticket(planned_));
+      const std::uint64_t last = value_of(view(child.parent).last_step);
+      if (last > done_) reason.fence = fence_on(Lane::kCompute, step_ticket(last));
     } else if (reason.cause == Cause::kNone) {
       const ForkShape shape = shape_of(child);
       Demand demand;
@@ -113,6 +114,13 @@ std::vector<WaitReason> Core::explain_wait() const {
       reason = for_demand(reason, demand);
       if (reason.cause == Cause::kNone && running_.size() >= options_.max_sequences) {
         reason.cause = Cause::kRunLimit;
+      }
+      for (const Hold& hold : holds_.holds()) {
+        if (reason.cause != Cause::kNone || !hold.of_copy) continue;
+        reason.cause = Cause::kFence;  // one list of copy sources at a time
+        reason.holder = hold.from;
+        reason.has_holder = true;
+        reason.fence = hold.fence;
       }
     }
     reasons.push_back(reason);
@@ -188,6 +196,11 @@ std::uint64_t Core::state_hash() const {
     mix.add(std::uint64_t{rows.history.value} << 32 | rows.processed.value);
     mix.add(std::uint64_t{rows.in_flight.value} << 32 | emitted_of(sequence).value);
     mix.add(std::uint64_t{sequence.spec.limit.value} << 32 | sequence.prompt_end.value);
+    mix.add(std::uint64_t{sequence.spec.prompt.value} << 32 | sequence.spec.drafts.value);
+    mix.add(std::uint64_t{sequence.spec.priority} << 32 | static_cast<unsigned>(sequence.spec.stop));
+    mix.add(std::uint64_t{value_of(sequence.parent)} << 32 | sequence.parent_epoch);
+    mix.add(std::uint64_t{sequence.late_rows.value} << 32 | (sequence.decode_fork ? 1 : 0));
+    mix.add(ahead(value_of(sequence.fork_step)));
     mix.add(ahead(value_of(sequence.steady ? StepNumber{planned_} : sequence.last_step)));
     mix.add(ticket_ahead(sequence.copy_ticket));
     mix.add(sequence.freezers);
@@ -201,6 +214,9 @@ std::uint64_t Core::state_hash() const {
       for (const Flight& flight : sequence.flights) {
         mix.add(value_of(flight.step) - done_);
         mix.add(std::uint64_t{flight.epoch} << 32 | (flight.decode ? flight.rows.value : 0));
+        if (!flight.decode) {
+          mix.add(std::uint64_t{flight.rows.value} << 32 | flight.tokens.value);
+        }
       }
     }
     mix.add(sequence.table);
@@ -212,6 +228,7 @@ std::uint64_t Core::state_hash() const {
     for (const SlotIndex slot : *list) mix.add(value_of(store_[slot].id));
   }
   waiting_.for_each([&](SlotIndex slot) { mix.add(value_of(store_[slot].id)); });
+  for (const Left& left : left_pending_) mix.add(value_of(left.sequence));
   for (std::uint32_t index = 0; index < kPoolKinds; ++index) {
     mix.add(pools_.of(PoolKind{static_cast<std::uint8_t>(index)}).free_list());
   }
@@ -254,6 +271,8 @@ void Core::audit() const {
     const bool holds_storage = runs || sequence.phase == Phase::kForkPinned;
     PINFOLD_CHECK(holds_storage || sequence.table.empty(), "O10", name + " waits with blocks");
     PINFOLD_CHECK(holds_storage || sequence.state == kNoBlock, "O10", name + " waits with a slot");
+    PINFOLD_CHECK(holds_storage || rows.processed.value == 0, "O10",
+                  name + " waits with processed rows");
     if (runs) {
       // Rule O6: no dispatched row lies beyond the table, and nothing is held beyond the need.
       const std::uint32_t covered =

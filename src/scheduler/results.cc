@@ -2,6 +2,7 @@
 // and is corrected to what was accepted, in one call. Decision 2: commit all, then ends, in join order.
 
 #include <algorithm>
+#include <utility>
 
 #include "scheduler/core.h"
 #include "scheduler/tickets.h"
@@ -54,7 +55,8 @@ void Core::on_step_complete(const StepResult& result) {
       PINFOLD_CHECK(slot == kNoSlot || store_[slot].exception == 0, "O7",
                     "a result for a row that was not in the step");
     }
-    std::erase_if(late_, [&](SlotIndex slot) { return store_[slot].flights.empty(); });
+    if (!late_.empty())
+      std::erase_if(late_, [&](SlotIndex slot) { return store_[slot].flights.empty(); });
   }
   done_ = step;
 
@@ -119,11 +121,38 @@ void Core::commit(SlotIndex slot, std::span<const RowResult> exceptions) {
 // In join order. Those that wait have join number 0: they ended by a late result and go first, in the
 // order in which they were preempted.
 void Core::end_due() {
+  if (due_.empty()) return;
   std::stable_sort(due_.begin(), due_.end(),
                    [&](SlotIndex a, SlotIndex b) { return store_[a].join < store_[b].join; });
   for (const SlotIndex slot : due_) {
     finish(slot, store_[slot].stopped ? EndReason::kStop : EndReason::kLimit);
   }
+}
+
+// Rows of the steps behind a failed one no longer count in F, but the device still writes them: what lies
+// beyond the need parks behind the last of them (rule O9).
+void Core::park_surplus(Sequence& sequence) {
+  const BlockCount need = need_without_row(sequence.rows, options_.block_size);
+  const Ticket wait = step_ticket(value_of(sequence.last_step));
+  const bool written = wait > passed_.upto[index_of(Lane::kCompute)];
+  if (options_.fence != FenceMode::kAlways || !written) {
+    give_back_surplus(sequence, need);
+    return;
+  }
+  if (sequence.table.size() <= need.value) return;
+  Hold hold;
+  hold.fence = fence_on(Lane::kCompute, wait);
+  hold.from = sequence.id;
+  hold.blocks.assign(sequence.table.begin() + need.value, sequence.table.end());
+  if (options_.release_order == ReleaseOrder::kReverse) {
+    std::reverse(hold.blocks.begin(), hold.blocks.end());
+  }
+  note_ids(Verb::kPark, PoolKind::kBlocks, sequence, hold.blocks,
+           static_cast<std::uint32_t>(value_of(wait)));
+  pools_.blocks().park(hold.blocks);
+  sequence.table.resize(need.value);
+  holds_.add(std::move(hold));
+  ++stats_.parked;
 }
 
 // Decision 9: nothing of the failed step or of the steps behind it is committed. Sequences whose state
@@ -145,7 +174,11 @@ void Core::fail_steps(std::uint64_t step) {
       --decodes_;
     }
     const bool unfilled = value_of(sequence.fork_step) >= step;
-    if (options_.state == Switch::kOn || unfilled) lost.push_back(slot);
+    if (options_.state == Switch::kOn || unfilled) {
+      lost.push_back(slot);
+    } else {
+      park_surplus(sequence);
+    }
   }
   for (const SlotIndex slot : late_) store_[slot].flights.clear();
   late_.clear();

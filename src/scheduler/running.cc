@@ -93,6 +93,10 @@ Core::Room Core::make_room(Pass& pass, SlotIndex slot, TokenCount& drafts) {
       drafts = kept;
       continue;
     }
+    // Drafts preempt nobody: parked blocks that cover the row without them are worth a step's wait.
+    const std::uint32_t row_need = blocks_for(TokenCount(base), options_.block_size).value;
+    const std::uint32_t row_wanted = std::max(row_need > held ? row_need - held : 0, least);
+    if (row_wanted <= blocks.available().value + blocks.parked().value) return Room::kSitOut;
     const SlotIndex victim = newest_victim(running_);
     if (victim == slot) {
       // Draft rows in flight are an upper bound: their result may shrink this very need, and giving

@@ -107,6 +107,7 @@ Scenario draw_scenario(std::uint64_t seed) {
   options.free_order = draws.chance(50) ? FreeOrder::kFifo : FreeOrder::kLifo;
   options.sole_owner = draws.chance(70) ? SoleOwner::kCopy : SoleOwner::kAdopt;
   options.tail_copy = draws.chance(50) ? TailCopy::kWholeBlock : TailCopy::kValidRows;
+  options.growth_check = draws.chance(90) ? GrowthCheck::kShortfall : GrowthCheck::kOneFree;
   options.fast_path = draws.chance(70) ? Switch::kOn : Switch::kOff;
   scenario.drafts = draws.chance(60) ? 1 + draws.below(5) : 0;
   scenario.options.window = TokenCount(1 + draws.below(5));
@@ -114,6 +115,7 @@ Scenario draw_scenario(std::uint64_t seed) {
   scenario.options.ring_len =
       scenario.options.window + TokenCount(scenario.drafts + draws.below(3));
   scenario.options.store_interval = TokenCount(1 + draws.below(8));
+  scenario.options.lost_steps_run = draws.chance(50);
   scenario.options.seed = seed;
   scenario.requests = 3 + draws.below(6);
   scenario.hidden = draws.chance(60);

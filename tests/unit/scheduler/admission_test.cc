@@ -200,13 +200,14 @@ TEST_CASE("admission (O3, case B112): the last token asks for no block") {
 TEST_CASE("admission (O3, case B44): a hidden output that outgrows the pool alone ends NEVER") {
   // Prompt 12 in a pool of 16 positions: tokens 1..5 come from rows 11..15; row 16 has no block. What
   // it would need after a restart, ceil(17 / 4) = 5 >= n, is NEVER. At most one restart (decision 1).
+  // B, who needs two blocks, waits behind it and goes on.
   for (const std::uint32_t overlap : {0u, 1u, 2u}) {
     CAPTURE(overlap);
     SchedulerOptions options = engine_with(4, 4);
     options.overlap = overlap;
     Engine engine(options);
     engine.add(kA, hidden(12, 10));
-    engine.add(kB, known(4, 1));
+    engine.add(kB, known(8, 1));
     engine.drain();
     CHECK(engine.ends() == "0 never 5; 1 limit 1");
     CHECK(engine.stats().self_preemptions == 1);

@@ -24,7 +24,7 @@ Engine with_parent(const SchedulerOptions& options, std::uint32_t prompt,
 
 TEST_CASE("decode fork (O8): one block where C ends inside a block, by the chapter's count") {
   // C = 6, B = 4: block 2 holds rows 4 and 5 and is copied; ceil(7 / 4) = 2 blocks, one of them shared.
-  Engine engine = with_parent(engine_with(3, 4), 6);
+  Engine engine = with_parent(engine_with(3, 4), 6, 3);
   engine.fork(kA, kB, known(kAnyPrompt, 3));
   engine.plan();
   CHECK(engine.copies() == "block 2>3:4");

@@ -1,0 +1,268 @@
+// state_hash() tells states apart that will behave differently, and meets again where they behave alike;
+// a copy of the scheduler is a fork of the world; the journal writes down what happened.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "tests/unit/scheduler/harness.h"
+
+namespace pinfold::test {
+namespace {
+
+SchedulerOptions overlapped(SchedulerOptions options, std::uint32_t overlap) {
+  options.overlap = overlap;
+  return options;
+}
+
+// --- Hash -------------------------------------------------------------------------------------------
+
+TEST_CASE("state hash: reading changes nothing, acts do") {
+  Engine engine(engine_with(10, 4));
+  const std::uint64_t empty = engine.hash();
+  engine.scheduler().explain_wait();
+  engine.scheduler().audit();
+  CHECK(engine.hash() == empty);
+  engine.add(kA, known(4, 3));
+  const std::uint64_t waiting = engine.hash();
+  CHECK(waiting != empty);
+  engine.plan();
+  const std::uint64_t planned = engine.hash();
+  CHECK(planned != waiting);
+  engine.finish_step();
+  CHECK(engine.hash() != planned);
+}
+
+TEST_CASE("state hash: does not depend on the step number") {
+  // The same request alone, after one and after three requests that left the free list as it was.
+  Engine once(engine_with(1, 4));
+  Engine later(engine_with(1, 4));
+  for (std::uint32_t n = 0; n < 3; ++n) {
+    later.add(SequenceId{n}, known(4, 1));
+    later.step();
+  }
+  once.add(SequenceId{0}, known(4, 1));
+  once.step();
+  once.add(SequenceId{5}, known(3, 2));
+  later.add(SequenceId{5}, known(3, 2));
+  CHECK(once.hash() == later.hash());
+  once.plan();
+  later.plan();
+  CHECK(once.hash() == later.hash());
+}
+
+TEST_CASE("state hash: sees the order of the free list") {
+  // Blocks 1 and 2 come back as 2, 1 or as 1, 2.
+  SchedulerOptions options = engine_with(2, 4);
+  Engine reverse(options);
+  options.release_order = ReleaseOrder::kForward;
+  Engine forward(options);
+  for (Engine* engine : {&reverse, &forward}) {
+    engine->add(kA, known(8, 1));
+    engine->step();
+  }
+  CHECK(reverse.free_blocks() == "[2, 1]");
+  CHECK(forward.free_blocks() == "[1, 2]");
+  CHECK(reverse.hash() != forward.hash());
+}
+
+TEST_CASE("state hash: sees what a waiting request asks for") {
+  const RequestSpec base = hidden(4, 9);
+  Engine first(engine_with(10, 4));
+  first.add(kA, base);
+  const RequestSpec others[] = {hidden(5, 9), hidden(4, 8), known(4, 9), hidden(4, 9, 2),
+                                with_priority(base, 3)};
+  for (const RequestSpec& other : others) {
+    Engine second(engine_with(10, 4));
+    second.add(kA, other);
+    CHECK(first.hash() != second.hash());
+  }
+}
+
+TEST_CASE("state hash: sees how rows in flight are spread over steps") {
+  // Chunks of 4 + 2 and of 2 + 4 rows in flight: the same sum, another result of the first step.
+  SchedulerOptions options = overlapped(engine_with(20, 4), 1);
+  options.max_sequences = 2;
+  options.token_budget = TokenCount(4);
+  // First: A(6) alone: [0,4), then [4,6). Second: B(2) takes two rows of the first step.
+  Engine first(options);
+  Engine second(options);
+  first.add(kA, with_priority(known(6, 1), 1));
+  first.plan();
+  first.add(kB, with_priority(known(2, 1), 0));
+  first.plan();
+  second.add(kA, with_priority(known(6, 1), 1));
+  second.add(kB, with_priority(known(2, 1), 0));
+  second.plan();
+  second.plan();
+  CHECK(first.counts(kA) == "H 6 C 0 F 6");
+  CHECK(second.counts(kA) == "H 6 C 0 F 6");
+  CHECK(first.hash() != second.hash());
+}
+
+TEST_CASE("state hash: tells a decode fork from a prompt fork of one row more") {
+  // C = 8. A prompt of 8 inherits the ninth token, a prompt of 9 has it: H = 9, C = 8 for both, and
+  // the same pins; but one copies block 2 and the other does not.
+  Engine decode(engine_with(10, 4));
+  Engine prompt(engine_with(10, 4));
+  for (Engine* engine : {&decode, &prompt}) {
+    engine->add(kA, known(8, 9));
+    engine->step();
+  }
+  decode.fork(kA, kB, known(8, 2));
+  prompt.fork(kA, kB, known(9, 2));
+  CHECK(decode.counts(kB) == prompt.counts(kB));
+  CHECK(decode.hash() != prompt.hash());
+}
+
+TEST_CASE("state hash: sees a copy that has not run") {
+  Engine engine(overlapped(engine_with(10, 4), 1));
+  engine.add(kA, known(6, 9));
+  engine.step();
+  engine.finish_step();
+  engine.fork(kA, kB, known(1, 3));
+  engine.plan();
+  Engine passed = engine;
+  passed.pass_copies();
+  CHECK(engine.hash() != passed.hash());
+}
+
+// --- Copies -----------------------------------------------------------------------------------------
+
+TEST_CASE("copy: forks the world, and both go their ways") {
+  Engine first(overlapped(engine_with(10, 4), 1));
+  first.add(kA, hidden(4, 100));
+  first.add(kB, hidden(4, 100));
+  first.step();
+  first.plan();
+  Engine second = first;
+  CHECK(second.hash() == first.hash());
+
+  second.finish_step({stops(kA)});
+  second.abort(kB);
+  CHECK(second.ends() == "0 stop 1; 1 aborted 1");
+  CHECK(first.ends() == "");
+  CHECK(first.table(kA) == "[1, 3]");
+  CHECK(first.in_flight() == 2);
+
+  first.finish_step();
+  first.finish_step();
+  CHECK(first.emitted(kA) == 2);
+  second.finish_step();
+  CHECK(second.is_drained());
+  CHECK_FALSE(first.is_drained());
+}
+
+TEST_CASE("copy: the same acts lead to the same hash and the same journal") {
+  Engine first(overlapped(stateful_with(6, 4, 3), 1));
+  first.add(kA, known(6, 5));
+  first.step();
+  first.step();
+  Engine second = first;
+  for (Engine* engine : {&first, &second}) {
+    engine->fork(kA, kB, known(1, 3));
+    engine->add(kC, known(9, 2));
+    engine->drain();
+  }
+  CHECK(first.hash() == second.hash());
+  CHECK(first.ends() == second.ends());
+  const std::vector<std::byte> bytes = first.journal_bytes();
+  const std::vector<std::byte> others = second.journal_bytes();
+  CHECK(bytes.size() > 0);
+  CHECK(std::equal(bytes.begin(), bytes.end(), others.begin(), others.end()));
+}
+
+// --- Journal ----------------------------------------------------------------------------------------
+
+std::vector<Verb> verbs_of(Engine& engine) {
+  std::vector<Verb> verbs;
+  for (const Record& record : engine.records()) verbs.push_back(record.verb);
+  return verbs;
+}
+
+TEST_CASE("journal: one request from arrival to end, in the order of events") {
+  Engine engine(engine_with(10, 4));
+  engine.add(kA, known(4, 2));
+  engine.step();
+  engine.step();
+  const std::vector<Verb> expected = {
+      Verb::kArrive, Verb::kAnswer, Verb::kAcquire, Verb::kChunk, Verb::kStep, Verb::kResult,
+      Verb::kAcquire, Verb::kJoin, Verb::kStep, Verb::kResult, Verb::kRelease, Verb::kEnd};
+  CHECK(verbs_of(engine) == expected);
+  const std::vector<Record> records = engine.records();
+  CHECK(records[0].count == 4);  // prompt
+  CHECK(records[0].aux == 2);    // limit
+  CHECK(records[1].detail == static_cast<std::uint16_t>(Answer::kOk));
+  CHECK(records[1].count == 1);  // blocks asked for
+  CHECK(records[4].aux == 4);    // prompt rows
+  CHECK(records[8].count == 1);  // rows
+  CHECK(records[11].count == 2); // tokens emitted
+  CHECK(records[11].detail == static_cast<std::uint16_t>(EndReason::kLimit));
+  CHECK(engine.ids_with(Verb::kRelease) == "[1, 2]");
+}
+
+TEST_CASE("journal: a steady row writes nothing but the step's two records") {
+  Engine engine(engine_with(10, 8));
+  engine.add(kA, known(1, 9));
+  engine.step();
+  engine.step();
+  const std::size_t before = engine.records().size();
+  engine.step();
+  const std::vector<Record> records = engine.records();
+  REQUIRE(records.size() == before + 2);
+  CHECK(records[before].verb == Verb::kStep);
+  CHECK(records[before + 1].verb == Verb::kResult);
+}
+
+TEST_CASE("journal (O9): parks say which step they wait for, unparks repeat the ids") {
+  Engine engine(overlapped(engine_with(10, 4), 1));
+  engine.add(kA, known(8, 9));
+  engine.plan();
+  engine.abort(kA);
+  engine.finish_step();
+  CHECK(engine.ids_with(Verb::kPark) == "[2, 1]");
+  CHECK(engine.ids_with(Verb::kUnpark) == "[2, 1]");
+  for (const Record& record : engine.records()) {
+    if (record.verb == Verb::kPark || record.verb == Verb::kUnpark) CHECK(record.aux == 2);
+  }
+}
+
+TEST_CASE("journal (O8): a fork's pins and copies, destination 0 included") {
+  Engine engine(overlapped(engine_with(10, 4), 1));
+  engine.add(kA, known(8, 9));
+  engine.step();
+  engine.step();
+  engine.fork(kA, kB, known(1, 3));
+  engine.plan();
+  CHECK(engine.ids_with(Verb::kPin) == "[1, 2, 3]");
+  const std::vector<Record> records = engine.records();
+  const auto is_copy = [](const Record& record) { return record.verb == Verb::kCopyQueued; };
+  const auto first = std::find_if(records.begin(), records.end(), is_copy);
+  REQUIRE(first != records.end());
+  const std::size_t at = static_cast<std::size_t>(first - records.begin());
+  CHECK(engine.ids_with(Verb::kCopyQueued) == "[2, 4]");
+  CHECK(engine.ids_with(Verb::kCopyQueued, at + 1) == "[3, 0]");
+  const auto is_fork = [](const Record& record) { return record.verb == Verb::kFork; };
+  const auto fork = std::find_if(records.begin(), records.end(), is_fork);
+  REQUIRE(fork != records.end());
+  CHECK(fork->count == 8);  // rows shared
+  CHECK(fork->aux == 0);    // the parent
+}
+
+TEST_CASE("journal: every acquired id comes back exactly once, by release or by its fences") {
+  // Blocks of a run with preemption, parking, forks and aborts: what was issued was freed.
+  Engine engine(overlapped(engine_with(6, 4), 1));
+  engine.add(kA, known(6, 9));
+  engine.add(kB, known(4, 9));
+  engine.steps(3);
+  engine.fork(kA, kC, known(1, 3));
+  engine.steps(3);
+  engine.abort(kB);
+  engine.drain();
+  const Pool& blocks = engine.scheduler().pools().blocks();
+  CHECK(blocks.acquired() > 6);
+  CHECK(blocks.acquired() == blocks.freed());
+  CHECK(engine.is_drained());
+}
+
+}  // namespace
+}  // namespace pinfold::test
