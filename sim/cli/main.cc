@@ -13,9 +13,11 @@
 #include <vector>
 
 #include "sim/cli/exit_code.h"
+#include "sim/cli/measure_flags.h"
 #include "sim/cli/run_command.h"
 #include "sim/cli/size_command.h"
 #include "sim/cli/trace_command.h"
+#include "sim/config/decimal_text.h"
 #include "sim/config/resolved_config.h"
 #include "sim/record/replay_command.h"
 #include "sim/report/version.h"
@@ -81,6 +83,13 @@ std::uint64_t count_of(const std::string& flag, const std::string& text,
     throw UsageError{flag + ": found " + in_quotes(text) + ", expected " + expected};
   }
   return value;
+}
+
+/// The value, or its error as one of ours.
+template <class T>
+T value_of(const Outcome<T>& outcome) {
+  if (!outcome) throw UsageError{describe(outcome.error())};
+  return outcome.value();
 }
 
 /// A positional that must be there.
@@ -194,9 +203,28 @@ class Run final : public Command {
   explicit Run(CLI::App& program) : Command(program, "run", "Replay a trace on an engine.") {
     text("TRACE", trace_, "FILE", "Request trace: Azure LLM inference CSV.");
     configuration_.declare(app(), "the one in configs/runs/default.json, which is built in.");
+    text("--why", why_, "ID",
+         "Instead of the report, show what happened to this request of the trace (0 is the first), "
+         "and "
+         "what it waited for.");
+    app()
+        .add_option(
+            "--goodput", goodput_,
+            wrapped("Count requests that meet all of these, in milliseconds: ttft:500 tpot:50 "
+                    "e2el:9000, one or more."))
+        ->type_name("METRIC:MS");
+    text("--measure-from", measure_from_, "SECONDS",
+         "The benchmark's figures (requests, tokens, throughputs, latencies) count only requests "
+         "that "
+         "arrive from this simulated time on. Default: 0.");
+    text("--measure-to", measure_to_, "SECONDS", "... and before this one. Default: all.");
     text("-o,--output", directory_, "DIR",
          "Write summary.json and config.resolved.json into this directory. Default: no files.");
     text("--format", format_, "FORMAT", "text, json, csv or md. Default: text.");
+    text(
+        "--shadow", shadow_, "on|off",
+        "on: follow every row in shadow memory, which shares no code with the allocator; a finding "
+        "is a violation. Default: off.");
     text("--fast-path", fast_path_, "on|off",
          "off: visit every row of every step; the same result, slower. Default: on.");
     text("--audit", audit_, "every|N|end",
@@ -215,13 +243,32 @@ class Run final : public Command {
                                            {"json", ReportFormat::kJson},
                                            {"csv", ReportFormat::kCsv},
                                            {"md", ReportFormat::kMarkdown}});
+    command.shadow = one_of<bool>("--shadow", shadow_, {{"on", true}, {"off", false}});
     command.fast_path = one_of<bool>("--fast-path", fast_path_, {{"on", true}, {"off", false}});
     command.audit_every = audit_every();
+    command.measure = measurement();
+    if (app().count("--why") > 0) command.why = why_;
     command.progress = !quiet_ && ::isatty(STDERR_FILENO) == 1;
     return run_command(command, std::cout, std::cerr);
   }
 
  private:
+  Measurement measurement() {
+    Measurement measure;
+    if (app().count("--goodput") > 0) measure.goodput = value_of(parse_goodput(goodput_));
+    const auto seconds_of = [&](const std::string& flag, const std::string& text,
+                                std::int64_t& place) {
+      if (app().count(flag) > 0) place = value_of(parse_seconds(flag, text));
+    };
+    seconds_of("--measure-from", measure_from_, measure.from_ns);
+    seconds_of("--measure-to", measure_to_, measure.to_ns);
+    if (measure.from_ns >= measure.to_ns) {
+      throw UsageError{"found --measure-from " + measure_from_ + " and --measure-to " +
+                       measure_to_ + ", expected the first to be less"};
+    }
+    return measure;
+  }
+
   std::uint64_t audit_every() const {
     if (audit_ == "end") return 0;
     if (audit_ == "every") return 1;
@@ -230,9 +277,14 @@ class Run final : public Command {
 
   std::string trace_;
   ConfigurationFlags configuration_;
+  std::vector<std::string> goodput_;
+  std::string measure_from_ = "0";
+  std::string measure_to_;
+  std::string why_;
   std::string directory_;
   std::string format_ = "text";
   std::string fast_path_ = "on";
+  std::string shadow_ = "off";
   std::string audit_ = "end";
   bool quiet_ = false;
 };
@@ -345,6 +397,69 @@ class TraceHead final : public Command {
   std::string format_ = "text";
 };
 
+class TraceSynth final : public Command {
+ public:
+  explicit TraceSynth(CLI::App& trace)
+      : Command(trace, "synth", "Make up a trace and print it as CSV.") {
+    text("--requests", requests_, "N", "Number of requests. Default: 1000.");
+    text("--prompt", prompt_, "LENGTHS", "Prompt tokens: uniform:LO:HI, or one number for all.");
+    text("--output", output_, "LENGTHS", "Generated tokens, likewise; 0 for prefill only.");
+    text("--rate", rate_, "R",
+         "Requests a second, evenly spaced; 0: all arrive at once, as closed-loop runs "
+         "(workload.concurrency) want them. Default: 0.");
+    text("--seed", seed_, "N", "Seed of the lengths. Default: 0.");
+  }
+  ExitCode run() override {
+    SyntheticTrace trace;
+    trace.requests = count_of("--requests", requests_, "a number of requests from 1");
+    trace.prompt = lengths("--prompt", prompt_, 1);
+    trace.output = lengths("--output", output_, 0);
+    const std::optional<Rational> rate = parse_decimal(rate_);
+    // Below one request in 200 years the trace would outlast its format.
+    const bool too_slow = rate && rate->numerator > 0 &&
+                          trace.requests / rate->numerator >= kLongestS / rate->denominator;
+    if (!rate || too_slow) {
+      throw UsageError{"--rate: found " + in_quotes(rate_) +
+                       ", expected requests a second, so many that all arrive within 200 years"};
+    }
+    trace.rate_numerator = rate->numerator;
+    trace.rate_denominator = rate->denominator;
+    if (seed_ != "0") trace.seed = count_of("--seed", seed_, "a seed, an integer");
+    return trace_synth_command(trace, std::cout, std::cerr);
+  }
+
+ private:
+  static constexpr std::uint64_t kLongestS = 199ULL * 365 * 86'400;
+
+  static LengthRange lengths(const std::string& flag, const std::string& text,
+                             std::uint32_t least) {
+    const auto number = [&](std::string_view digits) {
+      std::uint32_t value = 0;
+      const char* const end = digits.data() + digits.size();
+      const auto [stop, failure] = std::from_chars(digits.data(), end, value);
+      if (failure == std::errc() && stop == end && value >= least) return value;
+      throw UsageError{flag + ": found " + (text.empty() ? "no value" : in_quotes(text)) +
+                       ", expected uniform:LO:HI or one number, with counts from " +
+                       std::to_string(least) + " to 4294967295"};
+    };
+    const std::string_view all = text;
+    constexpr std::string_view kUniform = "uniform:";
+    if (!all.starts_with(kUniform)) return {number(all), number(all)};
+    const std::string_view both = all.substr(kUniform.size());
+    const std::size_t colon = std::min(both.find(':'), both.size());
+    const LengthRange range{number(both.substr(0, colon)),
+                            number(both.substr(std::min(colon + 1, both.size())))};
+    if (range.least <= range.most) return range;
+    throw UsageError{flag + ": found " + in_quotes(text) + ", expected LO up to HI"};
+  }
+
+  std::string requests_ = "1000";
+  std::string prompt_;
+  std::string output_;
+  std::string rate_ = "0";
+  std::string seed_ = "0";
+};
+
 class Schema final : public Command {
  public:
   explicit Schema(CLI::App& program)
@@ -440,8 +555,10 @@ ExitCode run_program(int argc, char** argv) {
   trace->require_subcommand(0, 1);
   TraceInfo trace_info(*trace);
   TraceHead trace_head(*trace);
+  TraceSynth trace_synth(*trace);
   Schema schema(program);
-  Command* const commands[] = {&run, &replay, &size, &trace_info, &trace_head, &schema};
+  Command* const commands[] = {&run,        &replay,      &size,  &trace_info,
+                               &trace_head, &trace_synth, &schema};
 
   try {
     program.parse(argc, argv);

@@ -2,13 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
+#include <chrono>
 
 #include "sim/cli/output_directory.h"
 #include "sim/config/resolved_config.h"
 #include "sim/core/simulate.h"
 #include "sim/report/decimal.h"
+#include "sim/report/request_timeline.h"
 #include "sim/report/run_fields.h"
+#include "sim/report/text_report.h"
 #include "sim/report/version.h"
 #include "sim/trace/azure_csv.h"
 #include "sim/trace/trace_digest.h"
@@ -31,10 +36,11 @@ std::optional<InputError> check_span(const Trace& trace, const RunConfig& config
   return error;
 }
 
-/// One line on a terminal, rewritten as requests end.
+/// One line on a terminal, rewritten as requests end, with the time left at the pace so far.
 class Progress {
  public:
-  Progress(std::ostream& err, std::uint64_t requests) : err_(err), requests_(requests) {}
+  Progress(std::ostream& err, std::uint64_t requests)
+      : err_(err), requests_(requests), start_(Clock::now()) {}
   ~Progress() {
     if (shown_ > 0) err_ << '\r' << std::string(shown_, ' ') << '\r' << std::flush;
   }
@@ -45,28 +51,69 @@ class Progress {
     // A thousandth at a time: a terminal is slower than the simulation.
     if (ended < next_) return;
     next_ = ended + requests_ / 1'000 + 1;
-    const std::string text = fmt::format("{} of {} requests ended", ended, requests_);
+    std::string text = fmt::format("{} of {} requests ended", ended, requests_);
+    const auto elapsed = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start_);
+    // In the first second there is no pace yet, and most runs are over.
+    if (elapsed.count() > 0 && ended > 0) {
+      const std::uint64_t left =
+          static_cast<std::uint64_t>(elapsed.count()) * (requests_ - ended) / ended;
+      text += fmt::format(", {} s left", left);
+    }
+    text.resize(std::max(text.size(), shown_), ' ');
     err_ << '\r' << text << std::flush;
     shown_ = text.size();
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   std::ostream& err_;
   std::uint64_t requests_;
+  Clock::time_point start_;
   std::uint64_t next_ = 0;
   std::size_t shown_ = 0;
 };
 
 RunResult simulate_with_progress(const RunCommand& command, const Trace& trace,
-                                 const RunConfig& config, std::ostream& err) {
+                                 const RunConfig& config, RunObserver* observer,
+                                 std::ostream& err) {
   Progress progress(err, trace.requests.size());
   RunOptions options;
   options.fast_path = command.fast_path;
+  options.shadow = command.shadow;
   options.audit_every = command.audit_every;
+  options.measure = command.measure;
+  options.observer = observer;
   if (command.progress) {
     options.progress = [&progress](std::uint64_t ended) { progress.show(ended); };
   }
   return simulate(trace, config, options);
+}
+
+/// The request that `--why` names.
+Outcome<std::uint32_t> request_of(const std::string& text, const Trace& trace) {
+  std::uint32_t request = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, request);
+  if (failure == std::errc() && stop == end && request < trace.requests.size()) return request;
+  InputError error;
+  error.path = "--why";
+  error.found = in_quotes(text);
+  error.expected = fmt::format("a request from 0 to {}", trace.requests.size() - 1);
+  error.hint = "`pinfold trace head` numbers them";
+  return error;
+}
+
+std::optional<InputError> check_why(const RunCommand& command) {
+  if (!command.why || command.format == ReportFormat::kText ||
+      command.format == ReportFormat::kJson) {
+    return std::nullopt;
+  }
+  InputError error;
+  error.path = "--why";
+  error.found = "a format of tables";
+  error.expected = "--format text or json";
+  return error;
 }
 
 }  // namespace
@@ -75,6 +122,7 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
   const Outcome<LoadedConfig> loaded = load_config(command.config, err);
   if (!loaded) return fail(err, ExitCode::kUsageError, loaded.error());
   const RunConfig& config = loaded.value().config;
+  if (auto error = check_why(command)) return fail(err, ExitCode::kUsageError, *error);
   if (command.directory) {
     if (auto error = check_output_directory(*command.directory)) {
       return fail(err, ExitCode::kDataError, *error);
@@ -85,13 +133,21 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
   if (auto error = check_span(trace.value(), config)) {
     return fail(err, ExitCode::kDataError, *error);
   }
+  std::optional<RequestTimeline> timeline;
+  if (command.why) {
+    const Outcome<std::uint32_t> request = request_of(*command.why, trace.value());
+    if (!request) return fail(err, ExitCode::kUsageError, request.error());
+    timeline.emplace(request.value(), trace.value().requests[request.value()]);
+  }
 
-  const RunResult result = simulate_with_progress(command, trace.value(), config, err);
+  const RunResult result =
+      simulate_with_progress(command, trace.value(), config, timeline ? &*timeline : nullptr, err);
   const Provenance provenance{.version = kVersion,
                               .trace = command.trace,
                               .trace_digest = trace_digest(trace.value()),
                               .config_digest = config_digest(config),
-                              .seed = config.seed};
+                              .seed = config.seed,
+                              .cost = cost_provenance(config)};
   if (command.directory) {
     const std::array<OutputFile, 2> files{
         OutputFile{"summary.json", run_report(result, provenance, ReportFormat::kJson)},
@@ -100,7 +156,18 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
       return fail(err, ExitCode::kDataError, *error);
     }
   }
-  out << run_report(result, provenance, command.format);
+  if (timeline) {
+    out << (command.format == ReportFormat::kJson ? timeline_json(*timeline, provenance)
+                                                  : timeline_text(*timeline, provenance));
+  } else {
+    out << run_report(result, provenance, command.format);
+  }
+  // The text report says so itself.
+  if (result.arrival_queue.saturated() && command.format != ReportFormat::kText) {
+    std::string note = describe(result.arrival_queue);
+    std::replace(note.begin(), note.end(), '\n', ' ');
+    err << "pinfold: note: " << note << '\n';
+  }
   if (result.verdict == Verdict::kOk) return ExitCode::kOk;
   return fail(err, ExitCode::kCheckFailed,
               fmt::format("{}: {}", name_of(result.verdict), result.verdict_detail));

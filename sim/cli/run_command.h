@@ -8,6 +8,7 @@
 
 #include "sim/cli/config_flags.h"
 #include "sim/cli/exit_code.h"
+#include "sim/metrics/measurement.h"
 #include "sim/report/run_report.h"
 
 namespace pinfold::sim {
@@ -17,7 +18,10 @@ struct RunCommand {
   ConfigFlags config;  // without files: the defaults, as configs/runs/default.json
   std::optional<std::string> directory;  // for summary.json and config.resolved.json
   ReportFormat format = ReportFormat::kText;
+  Measurement measure{};
+  std::optional<std::string> why{};  // this request's timeline instead of the report
   bool fast_path = true;
+  bool shadow = false;
   std::uint64_t audit_every = 0;  // events; 0: only at the end
   bool progress = false;          // show it on `err`, which must be a terminal
 };

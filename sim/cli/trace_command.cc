@@ -126,4 +126,16 @@ ExitCode trace_head_command(const TraceHeadCommand& command, std::ostream& out, 
   return ExitCode::kOk;
 }
 
+ExitCode trace_synth_command(const SyntheticTrace& command, std::ostream& out, std::ostream& err) {
+  // The reader's bound on a request; the other flags were checked one by one.
+  if (std::uint64_t{command.prompt.most} + command.output.most > UINT32_MAX) {
+    return fail(err, ExitCode::kUsageError,
+                fmt::format("--prompt and --output: found up to {} and {} tokens, expected at most "
+                            "{} together",
+                            command.prompt.most, command.output.most, UINT32_MAX));
+  }
+  out << synthetic_csv(command);
+  return ExitCode::kOk;
+}
+
 }  // namespace pinfold::sim

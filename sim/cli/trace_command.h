@@ -1,11 +1,12 @@
 #pragma once
-// `pinfold trace info` and `pinfold trace head`: what is in a trace.
+// `pinfold trace info`, `head` and `synth`: what is in a trace, and traces that are made up.
 
 #include <cstdint>
 #include <ostream>
 #include <string>
 
 #include "sim/cli/exit_code.h"
+#include "sim/trace/synthetic_trace.h"
 
 namespace pinfold::sim {
 
@@ -23,5 +24,8 @@ struct TraceHeadCommand {
   TableFormat format = TableFormat::kText;
 };
 ExitCode trace_head_command(const TraceHeadCommand& command, std::ostream& out, std::ostream& err);
+
+/// `pinfold trace synth`: a made-up trace as CSV.
+ExitCode trace_synth_command(const SyntheticTrace& command, std::ostream& out, std::ostream& err);
 
 }  // namespace pinfold::sim

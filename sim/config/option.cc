@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "sim/config/decimal_text.h"
+#include "sim/config/json_writer.h"
 
 namespace pinfold::sim {
 namespace {
@@ -46,6 +47,13 @@ constexpr ListOption list(std::uint32_t least, std::uint32_t most) {
           }};
 }
 
+template <auto Field>
+constexpr TextOption text(std::string_view expected) {
+  return {expected,
+          [](const RunConfig& config) -> const std::string& { return config.cost.*Field; },
+          [](RunConfig& config, std::string value) { config.cost.*Field = std::move(value); }};
+}
+
 /// An enum whose enumerators count from 0 in the order of `words`.
 template <auto Section, auto Field, class Enum>
 constexpr ChoiceOption choice(std::span<const std::string_view> words) {
@@ -81,6 +89,7 @@ constexpr ChoiceOption word() {
           [](RunConfig& config, std::size_t index) { config.engine.*Field = Words[index]; }};
 }
 
+constexpr std::array<std::string_view, 1> kNeedsDevice{"cost.device"};
 constexpr std::array<std::string_view, 1> kNeedsDrafts{"workload.drafts"};
 constexpr std::array<std::string_view, 1> kNeedsOpenLoop{"workload.concurrency"};
 constexpr std::array<std::string_view, 1> kNeedsState{"model.state_slots"};
@@ -121,6 +130,13 @@ constexpr Condition kFromDevice{
     [](const RunConfig& config) { return config.memory.source == PoolSource::kDevice; },
     "memory.device_gib sizes the pool", kPoolSources};
 
+constexpr Condition kWithDevice{
+    [](const RunConfig& config) { return config.cost.device_name != "none"; },
+    "cost.device names a device", kNeedsDevice};
+constexpr Condition kWithoutDevice{
+    [](const RunConfig& config) { return config.cost.device_name == "none"; },
+    "cost.device is \"none\"", kNeedsDevice};
+
 // The upper bounds keep every derived quantity in range: positions and ids fit 32 bits, and a pool of
 // 2^26 ids is some sixteen times the largest that an engine logs today.
 constexpr std::uint64_t kMostBlocks = 1U << 26;
@@ -141,7 +157,10 @@ constexpr auto kEngine = &RunConfig::engine;
 constexpr auto kModel = &RunConfig::model;
 constexpr auto kMemory = &RunConfig::memory;
 constexpr auto kWorkload = &RunConfig::workload;
+constexpr auto kCost = &RunConfig::cost;
 
+constexpr std::string_view kDeviceExpected =
+    "a built-in device, the path of a device file (.json), or \"none\"";
 constexpr std::string_view kASlotEach = "every running sequence needs one";
 
 const Option kOptions[] = {
@@ -267,15 +286,37 @@ const Option kOptions[] = {
     {"fork.sole_owner", "", "What a fork does that is the only owner left: copy, or keep the rows.",
      choice<&RunConfig::fork, &ForkConfig::sole_owner, SoleOwner>(kSoleOwners)},
 
+    {"cost.device", "",
+     "Whose step times are simulated: the name of a built-in device (configs/devices), the path of a "
+     "device file (.json), or none: then the coefficients below.",
+     text<&C::device_name>(kDeviceExpected)},
+    {"cost.device_digest", "",
+     "XXH3 of the device file in 16 hexadecimal digits; another file is refused. Empty: not "
+     "checked, and filled in.",
+     text<&C::device_digest>("the digest of a device file"), "", kWithDevice},
+    {"cost.variant", "", "The device's variant: weights and key-value cache.",
+     text<&C::variant>("a variant of the device"), "", kWithDevice},
+    {"cost.fit", "", "Which of the device's models gives a step's time.",
+     choice<kCost, &C::fit, Fit>(kFitNames), "", kWithDevice},
+    {"cost.scale", "times", "The device's step times are multiplied by it.",
+     decimal<kCost, &C::scale>(0, 1'000, 6), "", kWithDevice},
+    {"cost.host_us", "microseconds",
+     "Time that the host adds to each step: scheduling, launches, sampling.",
+     microseconds<&C::host_ps>(), "", kWithDevice},
+    {"cost.table_entry_us", "microseconds",
+     "Time of each block-table entry that a step's attention reads; 0: block size changes no "
+     "forward time.",
+     microseconds<&C::table_entry_ps>()},
     {"cost.step_base_us", "microseconds", "Time of a step, whatever is in it.",
-     microseconds<&C::step_base_ps>()},
-    {"cost.row_us", "microseconds", "Time of each row of a step.", microseconds<&C::row_ps>()},
+     microseconds<&C::step_base_ps>(), "", kWithoutDevice},
+    {"cost.row_us", "microseconds", "Time of each row of a step.", microseconds<&C::row_ps>(), "",
+     kWithoutDevice},
     {"cost.prompt_token_us", "microseconds", "Further time of each prompt token of a step.",
-     microseconds<&C::prompt_token_ps>()},
+     microseconds<&C::prompt_token_ps>(), "", kWithoutDevice},
     {"cost.context_token_us", "microseconds", "Time of each key position that a decode row reads.",
-     microseconds<&C::context_token_ps>()},
+     microseconds<&C::context_token_ps>(), "", kWithoutDevice},
     {"cost.block_copy_us", "microseconds", "Time of copying one block.",
-     microseconds<&C::block_copy_ps>()},
+     microseconds<&C::block_copy_ps>(), "", kWithoutDevice},
     {"cost.state_copy_us", "microseconds", "Time of copying one state slot.",
      microseconds<&C::state_copy_ps>(), "", kWithState},
 
@@ -299,6 +340,14 @@ std::string words_of(const ChoiceOption& choice) {
     text += fmt::format("\"{}\"", choice.words[i]);
   }
   return text;
+}
+
+std::string json_string(const std::string& text) {
+  JsonWriter json;
+  json.string(text);
+  std::string line = json.finish();
+  line.pop_back();  // the document's newline
+  return line;
 }
 
 /// `std::visit` with one lambda a kind.
@@ -354,6 +403,7 @@ std::string expected_value(const Option& option) {
             return "an array of integers" +
                    with_unit(fmt::format(" from {} to {}", kind.least, kind.most), option.unit);
           },
+          [&](const TextOption& kind) { return std::string(kind.expected); },
       },
       option.kind);
 }
@@ -375,6 +425,7 @@ std::string value_text(const Option& option, const RunConfig& config) {
           [&](const ListOption& kind) {
             return fmt::format("[{}]", fmt::join(kind.get(config), ", "));
           },
+          [&](const TextOption& kind) { return json_string(kind.get(config)); },
       },
       option.kind);
 }

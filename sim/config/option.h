@@ -57,6 +57,13 @@ struct ListOption {
   void (*set)(RunConfig&, std::vector<std::uint32_t>);
 };
 
+/// Any text.
+struct TextOption {
+  std::string_view expected;  // "a variant of the device"
+  const std::string& (*get)(const RunConfig&);
+  void (*set)(RunConfig&, std::string);
+};
+
 /// When an option has an effect. Setting one that has none is an error.
 struct Condition {
   bool (*holds)(const RunConfig&);
@@ -69,7 +76,7 @@ struct Option {
   std::string_view unit;  // plural, as in "16 token positions"; may be empty
   std::string_view description;
   std::variant<IntegerOption, DecimalOption, MicrosecondOption, ChoiceOption, BooleanOption,
-               ListOption>
+               ListOption, TextOption>
       kind;
   std::string_view limit_hint = {};  // added to errors about the value: why there are no more
   std::optional<Condition> condition = {};

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "sim/config/decimal_text.h"
+#include "sim/config/device_file.h"
 #include "sim/config/json_reader.h"
 #include "sim/config/option.h"
 #include "sim/config/pool_size.h"
@@ -126,6 +127,12 @@ bool take(const ListOption& kind, const JsonValue& value, RunConfig& config) {
   return true;
 }
 
+bool take(const TextOption& kind, const JsonValue& value, RunConfig& config) {
+  if (value.kind != JsonValue::Kind::kString || value.text.empty()) return false;
+  kind.set(config, value.text);
+  return true;
+}
+
 // --- Words ---------------------------------------------------------------------------------------
 
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates) {
@@ -218,6 +225,7 @@ class ConfigBuilder {
           &ConfigBuilder::check_budget, &ConfigBuilder::check_ring, &ConfigBuilder::check_drafts}) {
       if (auto error = (this->*rule)()) return error;
     }
+    if (auto error = load_device()) return error;
     return size_pool();
   }
 
@@ -328,6 +336,7 @@ class ConfigBuilder {
     JsonValue word;
     word.kind = JsonValue::Kind::kString;
     word.text = text;
+    if (std::holds_alternative<TextOption>(option.kind)) return word;
     const bool list = std::holds_alternative<ListOption>(option.kind);
     const bool brackets = text.starts_with('[');
     const Outcome<JsonValue> json =
@@ -430,13 +439,13 @@ class ConfigBuilder {
   MaybeError check_effect(const Option& option) {
     const Origin& origin = origin_of(option);
     if (origin.layer == kDefaults || option.has_effect(config_)) return std::nullopt;
-    for (const std::string_view other : option.condition->depends_on) {
-      if (origin_of(*find_option(other)).layer > origin.layer) return std::nullopt;
-    }
     if (origin.layer == kImported) {
       notes_.push_back(fmt::format("{}: without effect: {} counts only where {}", origin.source,
                                    option.path, option.condition->text));
       return std::nullopt;
+    }
+    for (const std::string_view other : option.condition->depends_on) {
+      if (origin_of(*find_option(other)).layer > origin.layer) return std::nullopt;
     }
     return error_at(origin, std::string(option.path), "an option without effect",
                     fmt::format("it only where {}", option.condition->text), "leave it out");
@@ -511,6 +520,48 @@ class ConfigBuilder {
                     fmt::format("{} drafts", config_.workload.drafts),
                     fmt::format("at most {} with profile deepinfer", kMostDeepInferDrafts),
                     "its steps have at most six rows a sequence");
+  }
+
+  /// Reads what cost.device names and picks the model that the other options ask for.
+  MaybeError load_device() {
+    CostConfig& cost = config_.cost;
+    if (cost.device_name == "none") return std::nullopt;
+    const Origin& origin = origin_of(*find_option("cost.device"));
+    const Outcome<std::string> text = device_text(cost.device_name, origin);
+    if (!text) return text.error();
+    const DeviceChoice choice{.tensor_parallel_size = config_.engine.tensor_parallel_size,
+                              .variant = cost.variant,
+                              .fit = cost.fit};
+    DeviceOutcome outcome = read_device(text.value(), cost.device_name, choice);
+    if (const auto* error = std::get_if<InputError>(&outcome)) return *error;
+    if (const auto* error = std::get_if<ChoiceError>(&outcome)) {
+      const Origin& chosen = origin_of(*find_option(error->option));
+      return error_at(chosen.layer == kDefaults ? origin : chosen, error->option, error->found,
+                      error->expected);
+    }
+    cost.device = std::get<Device>(std::move(outcome));
+    if (!cost.device_digest.empty() && cost.device_digest != cost.device->digest) {
+      return error_at(origin_of(*find_option("cost.device_digest")), "cost.device_digest",
+                      in_quotes(cost.device_digest),
+                      fmt::format("the digest of {}, {}", cost.device->name, cost.device->digest),
+                      "the device file has changed since");
+    }
+    cost.device_digest = cost.device->digest;
+    return std::nullopt;
+  }
+
+  /// A device file's text: a file's where the name ends in .json, else a built-in one's.
+  static Outcome<std::string> device_text(const std::string& name, const Origin& origin) {
+    if (name.ends_with(".json")) return read_file(name, "a device file (JSON)");
+    std::vector<std::string_view> names;
+    for (const BuiltInDevice& device : built_in_devices()) {
+      if (device.name == name) return std::string(device.text);
+      names.push_back(device.name);
+    }
+    std::string hint = did_you_mean(name, names);
+    if (hint.empty()) hint = fmt::format("built in are {}", fmt::join(names, ", "));
+    return error_at(origin, "cost.device", in_quotes(name),
+                    expected_value(*find_option("cost.device")), std::move(hint));
   }
 
   /// An error between two options, placed at the one that was set last, at `first` if in doubt.

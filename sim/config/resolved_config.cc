@@ -52,6 +52,7 @@ struct SchemaOfKind {
     range("integer", kind.least, kind.most);
     json.close();
   }
+  void operator()(const TextOption&) const { json.key("type").string("string"); }
 };
 
 std::string documentation(const Option& option) {
@@ -96,6 +97,16 @@ std::string config_schema() {
   open_properties();
   json.key("$schema").open_object();
   json.key("type").string("string");
+  json.close();
+  json.key("include").open_object();
+  json.key("description")
+      .string(
+          "Files that this one is built on and beats; paths relative to it. No two of them may "
+          "set the same option, and none may include others.");
+  json.key("type").string("array");
+  json.key("items").open_object();
+  json.key("type").string("string");
+  json.close();
   json.close();
   for_each_by_section(
       [&](std::string_view section) {

@@ -8,7 +8,9 @@
 namespace pinfold::sim {
 
 /// Every option that has an effect, in the option table's order, as JSON that load_config accepts: what
-/// `-o DIR` stores as config.resolved.json. Two configurations that run alike have equal dumps.
+/// `-o DIR` stores as config.resolved.json. Equal dumps run alike. A pool sized from memory is dumped as
+/// that memory and not as the block count that follows, so that `--set engine.block_size=64` on top of a
+/// dump asks for the same bytes.
 std::string resolved_json(const RunConfig& config);
 
 /// XXH3 (64 bits) of the dump as 16 hexadecimal digits: `xxhsum -H3 config.resolved.json` prints it too.

@@ -3,10 +3,12 @@
 // errors are sim/config/parse.h's; every field here has been checked there.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/scheduler.h"
+#include "sim/config/device.h"
 
 namespace pinfold::sim {
 
@@ -93,8 +95,8 @@ struct ForkConfig {
   SoleOwner sole_owner = SoleOwner::kCopy;  // "copy" | "adopt"
 };
 
-/// cost.*: the linear model. A step costs base + per_row * rows + per_prompt_token * prompt tokens +
-/// per_context_token * key positions read by decode rows, in integer picoseconds.
+/// cost.*: what a step costs, in integer picoseconds. Without a device: base + per_row * rows +
+/// per_prompt_token * prompt tokens + per_context_token * key positions read by decode rows.
 struct CostConfig {
   std::uint64_t step_base_ps = 8'000'000'000;
   std::uint64_t row_ps = 20'000'000;
@@ -102,6 +104,16 @@ struct CostConfig {
   std::uint64_t context_token_ps = 0;
   std::uint64_t block_copy_ps = 10'000'000;
   std::uint64_t state_copy_ps = 10'000'000;
+  std::uint64_t table_entry_ps = 0;  // each block-table entry that attention reads
+
+  // With a device: scale * its model's time + host.
+  std::string device_name = "none";  // built-in name, path of a device file, or "none"
+  std::string device_digest;         // of the file: filled in where it is not given
+  std::string variant = "bf16";
+  Fit fit = Fit::kTable;
+  Rational scale{1, 1};
+  std::uint64_t host_ps = 0;
+  std::optional<Device> device;  // no option: what the options above name
 };
 
 struct RunConfig {

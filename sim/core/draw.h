@@ -7,7 +7,7 @@
 namespace pinfold::sim {
 
 /// Consumers of randomness. Each has its own stream; adding one moves no other.
-enum class Stream : std::uint64_t { kDraftAcceptance = 1 };
+enum class Stream : std::uint64_t { kDraftAcceptance = 1, kPromptLength = 2, kOutputLength = 3 };
 
 /// splitmix64's finaliser: a bijection of 64 bits with full avalanche.
 constexpr std::uint64_t mix64(std::uint64_t x) {
@@ -15,6 +15,16 @@ constexpr std::uint64_t mix64(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
   return x ^ (x >> 31);
+}
+
+__extension__ typedef unsigned __int128 Product128;
+
+/// A uniform number in [0, bound) for (seed, stream, request, position); its bias is below bound / 2^64.
+constexpr std::uint64_t draw_below(std::uint64_t seed, Stream stream, std::uint64_t request,
+                                   std::uint64_t position, std::uint64_t bound) {
+  const std::uint64_t key =
+      mix64(mix64(mix64(seed ^ mix64(static_cast<std::uint64_t>(stream))) + request) + position);
+  return static_cast<std::uint64_t>(Product128{key} * bound >> 64);
 }
 
 /// A uniform number in [0, 1000) for (seed, stream, request, position).

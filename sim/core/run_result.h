@@ -2,9 +2,13 @@
 // What a run found: plain integers, from which every output format is printed.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "sim/device/fitted_range.h"
 #include "sim/metrics/latency.h"
+#include "sim/metrics/measurement.h"
+#include "sim/metrics/saturation.h"
 
 namespace pinfold::sim {
 
@@ -14,6 +18,8 @@ struct RunResult {
   Verdict verdict = Verdict::kOk;
   std::string verdict_detail;  // for stall and violation: who waits for what; rule and event
 
+  // Of the requests that count (all, unless a window was measured): the benchmark's figures, up to and
+  // with the latencies.
   std::uint64_t requests = 0;
   std::uint64_t completed = 0;
   std::uint64_t rejected_never = 0;
@@ -24,6 +30,15 @@ struct RunResult {
   std::uint64_t total_output_tokens = 0;
 
   LatencyStats ttft, tpot, itl, e2el, queue;
+  Goodput goodput;         // what was asked for ...
+  std::uint64_t good = 0;  // ... and the completed requests that meet it
+
+  // Of the whole run.
+  std::uint64_t trace_requests = 0;
+  std::int64_t measured_from_ns = 0;             // the window by arrival, ...
+  std::optional<std::int64_t> measured_to_ns{};  // ... nothing where all requests count
+  std::int64_t run_ns = 0;                       // first arrival to last end
+  ArrivalQueue arrival_queue;
 
   std::uint64_t preemptions = 0;
   std::uint64_t recomputed_tokens = 0;
@@ -35,21 +50,25 @@ struct RunResult {
   std::int64_t wait_fork_ns = 0;
   std::int64_t wait_run_limit_ns = 0;
   std::int64_t wait_budget_ns = 0;
-  std::int64_t wait_step_ns = 0;  // for the running step to end: nothing refuses it
+  std::int64_t wait_step_ns = 0;   // for the running step to end: nothing refuses it
+  std::int64_t wait_total_ns = 0;  // summed over requests instead: the same
 
   std::uint64_t answers_ok = 0, answers_later = 0, answers_never = 0;
   std::uint64_t later_blocks = 0, later_slot = 0, later_fence = 0, later_fork = 0;
   std::uint64_t forks = 0, forks_missed = 0, forks_demoted = 0;
   std::uint64_t cow_copies = 0;
   std::uint64_t copies = 0;
+  std::uint64_t copy_bytes = 0;  // on one GPU; without the blocks' where block_bytes is 0
   std::uint64_t drafts_proposed = 0, drafts_accepted = 0;
 
+  std::uint64_t block_bytes = 0;  // of one, on one GPU; 0: the model's shape is not known
   std::uint64_t blocks_usable = 0, blocks_acquired = 0, blocks_released = 0, blocks_peak_owned = 0;
   // owned block-time over the duration, in block-ns; mean owned = this / duration
   std::uint64_t blocks_owned_ns_high = 0, blocks_owned_ns_low = 0;  // 128 bits
   std::uint64_t slots_usable = 0, slots_peak_owned = 0;
 
   std::uint64_t steps = 0;
+  RangeCounts out_of_range;  // of them, those that the cost model was not made for
   std::uint64_t events = 0;
   std::uint64_t digest = 0;        // of the journal: no time in it
   std::uint64_t digest_timed = 0;  // of steps' and results' times too

@@ -5,13 +5,17 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "sim/check/shadow.h"
+#include "sim/config/pool_size.h"
 #include "sim/core/digest.h"
 #include "sim/core/draw.h"
 #include "sim/core/engine_options.h"
 #include "sim/core/stops.h"
+#include "sim/core/wait_reason.h"
 #include "sim/device/step_cost.h"
 
 namespace pinfold::sim {
@@ -83,24 +87,6 @@ class Frames {
   std::size_t count_ = 0;
 };
 
-/// Waiting time by reason, in the order of RunResult's fields.
-enum class Wait : std::uint8_t { kBlocks, kSlot, kFence, kFork, kRunLimit, kBudget, kStep };
-constexpr std::size_t kWaits = 7;
-
-Wait wait_of(Cause cause) {
-  switch (cause) {
-    case Cause::kBlocks:
-    case Cause::kPressure: return Wait::kBlocks;
-    case Cause::kSlot: return Wait::kSlot;
-    case Cause::kFence: return Wait::kFence;
-    case Cause::kFork: return Wait::kFork;
-    case Cause::kRunLimit: return Wait::kRunLimit;
-    case Cause::kBudget: return Wait::kBudget;
-    case Cause::kNone: return Wait::kStep;
-  }
-  return Wait::kStep;
-}
-
 const char* word_of(Cause cause) {
   switch (cause) {
     case Cause::kNone: return "nothing";
@@ -115,6 +101,17 @@ const char* word_of(Cause cause) {
   return "?";
 }
 
+ShadowOptions shadow_options(const RunConfig& config) {
+  const SchedulerOptions engine = engine_options(config, true);
+  ShadowOptions options;
+  options.block_size = engine.block_size.value;
+  options.block_ids = engine.block_ids;
+  options.state_ids = engine.state_ids;
+  options.state_slots = engine.state == Switch::kOn;
+  options.fences_always = engine.fence == FenceMode::kAlways;
+  return options;
+}
+
 /// One replay. The loop is the engine's: observe what is due, plan while the overlap allows it, launch,
 /// else wait for the next completion or arrival (rule O15, decision 2).
 class Replay {
@@ -123,10 +120,14 @@ class Replay {
       : trace_(trace),
         config_(config),
         options_(options),
+        observer_(options.observer),
+        windowed_(!options.measure.whole()),
         scheduler_(engine_options(config, options.fast_path)),
         requests_(trace.requests.size()),
-        stops_(trace.requests.size()) {
+        stops_(trace.requests.size()),
+        queue_watch_(trace.requests.size(), config.workload.concurrency == 0) {
     scheduler_.journal().set_enabled(true);
+    if (options.shadow) shadow_.emplace(shadow_options(config));
   }
 
   RunResult run() {
@@ -199,16 +200,30 @@ class Replay {
       const std::uint32_t request = static_cast<std::uint32_t>(next_++);
       requests_[request].arrival_ns = closed_loop() ? now_ : next_arrival_ns_;
       find_next_arrival();
+      queue_watch_.arrive(scheduler_.waiting_count());
+      if (observer_ != nullptr) {
+        observer_->on_arrival(request, requests_[request].arrival_ns);
+      }
       const Answer answer = scheduler_.add(SequenceId{request}, spec_of(request));
       if (answer == Answer::kNever) {
-        ++result_.rejected_never;
+        if (counts(request)) ++result_.rejected_never;
         requests_[request].ended = true;
-        last_end_ns_ = now_;
+        note_end(request);
       } else {
         requests_[request].waiting_since_ns = requests_[request].arrival_ns;
         arrived_.push_back(requests_[request].arrival_ns);
       }
     }
+  }
+
+  // Requests outside the measured window run like the others and count in no figure of the benchmark.
+  bool counts(std::uint32_t request) const {
+    return !windowed_ || options_.measure.counts(requests_[request].arrival_ns);
+  }
+
+  void note_end(std::uint32_t request) {
+    last_end_ns_ = now_;
+    if (counts(request)) last_counted_end_ns_ = now_;
   }
 
   // Closed loop: the next request of the trace arrives when there is room among the live ones.
@@ -238,7 +253,8 @@ class Replay {
     const std::uint64_t recomputed = scheduler_.stats().recomputed_rows;
     const std::size_t unread = scheduler_.journal().unread().size();
     scheduler_.plan_step(plan_);
-    take_ends();
+    if (observer_ != nullptr) tell_observer();
+    if (!scheduler_.ended().empty()) take_ends();
     cause_ = plan_.cause;
     waiting_ = scheduler_.waiting_count();
     note_left();
@@ -256,6 +272,9 @@ class Replay {
   // Waiting requests waited since the last plan for what refused the head then; those that arrived
   // meanwhile waited for the running step.
   void account_waiting() {
+    if (observer_ != nullptr && now_ > waited_upto_) {
+      observer_->on_wait(cause_, waited_upto_, now_);
+    }
     wait_ns_[static_cast<std::size_t>(wait_of(cause_))] +=
         std::uint64_t{waiting_} * static_cast<std::uint64_t>(now_ - waited_upto_);
     for (const std::int64_t arrival : arrived_) {
@@ -294,6 +313,7 @@ class Replay {
       RequestState& state = requests_[request];
       const std::uint64_t next_step = value_of(scheduler_.done()) + frames_.size() + 1;
       state.left_step = next_step;
+      if (windowed_ && !state.ended && counts(request)) --rows_counted_;
       if (drafting()) {
         leave_batch(request);
       } else if (hidden()) {
@@ -319,12 +339,13 @@ class Replay {
     Frame& frame = frames_.push();
     frame.step = step;
     frame.planned_ns = now_;
-    frame.going_on = plan_.decode_rows - plan_.joined.size();
+    frame.going_on = windowed_ ? rows_counted_ : plan_.decode_rows - plan_.joined.size();
     frame.joined.swap(plan_.joined);
     for (const Joined& joined : frame.joined) {
       const std::uint32_t request = value_of(joined.sequence);
       requests_[request].join_step = step;
       requests_[request].left_step = 0;
+      if (windowed_ && counts(request)) ++rows_counted_;
       expect_stop(request, joined.epoch, joined.tokens_before.value, step);
       if (drafting()) {
         requests_[request].batch_index = static_cast<std::uint32_t>(batch_.size());
@@ -345,7 +366,8 @@ class Replay {
         frame.rows[requests_[value_of(row.sequence)].batch_index].drafts = row.drafts;
       }
     }
-    const StepCost cost = step_cost(config_.cost, plan_);
+    const StepCost cost = step_cost(config_.cost, config_.engine.block_size, plan_);
+    result_.out_of_range.note(cost.limits_passed);
     std::int64_t copies_done = std::max(lane_free_ns_, now_);
     if (cost.copies_ps > 0) copies_done += picoseconds_.take_ns(cost.copies_ps);
     lane_free_ns_ = copies_done + picoseconds_.take_ns(cost.forward_ps);
@@ -383,7 +405,7 @@ class Replay {
     }
     scheduler_.on_step_complete(
         {StepNumber{frame.step}, false, exceptions_.data(), exceptions_.size()});
-    take_ends();
+    if (!scheduler_.ended().empty()) take_ends();
     for (const std::uint32_t request : frame.leaving) requests_[request].last_token_ns = now_;
     last_result_ns_ = now_;
     timed_[timed_count_++] = {frame.step, static_cast<std::uint64_t>(frame.planned_ns),
@@ -403,7 +425,7 @@ class Replay {
     itl_.add(now_ - last_result_ns_, frame.going_on);
     for (const Joined& joined : frame.joined) {
       const RequestState& state = requests_[value_of(joined.sequence)];
-      if (!state.ended) itl_.add(now_ - state.last_token_ns);
+      if (!state.ended && counts(value_of(joined.sequence))) itl_.add(now_ - state.last_token_ns);
     }
     for (const Chunk& chunk : frame.last_chunks) deliver_from_prompt(chunk);
   }
@@ -414,7 +436,8 @@ class Replay {
     if (state.ended || output_of(request) == 0) return;
     if (state.first_token_ns == kNotYet) {
       state.first_token_ns = now_;
-    } else {
+      if (observer_ != nullptr) observer_->on_first_token(request, now_);
+    } else if (counts(request)) {
       itl_.add(now_ - state.last_token_ns);  // prefill again after a preemption
     }
     state.last_token_ns = now_;
@@ -434,7 +457,7 @@ class Replay {
         ++accepted;
       }
       yield(request, row.epoch, accepted);
-      itl_.add(now_ - state.last_token_ns);
+      if (counts(request)) itl_.add(now_ - state.last_token_ns);
       state.last_token_ns = now_;
     }
     for (const Chunk& chunk : frame.last_chunks) {
@@ -468,15 +491,10 @@ class Replay {
       const std::uint32_t request = value_of(ended.sequence);
       RequestState& state = requests_[request];
       state.ended = true;
-      last_end_ns_ = now_;
+      note_end(request);
       stop_waiting(state);
       overrun(request);
-      switch (ended.reason) {
-        case EndReason::kStop:
-        case EndReason::kLimit: complete_request(request, ended); break;
-        case EndReason::kNever: ++result_.rejected_never; break;
-        case EndReason::kAborted: ++result_.aborted; break;
-      }
+      if (counts(request)) count_end(request, ended);
       ++ended_;
     }
     scheduler_.clear_ended();
@@ -486,16 +504,26 @@ class Replay {
     }
   }
 
+  void count_end(std::uint32_t request, const Ended& ended) {
+    switch (ended.reason) {
+      case EndReason::kStop:
+      case EndReason::kLimit: complete_request(request, ended); break;
+      case EndReason::kNever: ++result_.rejected_never; break;
+      case EndReason::kAborted: ++result_.aborted; break;
+    }
+  }
+
   // Its rows in steps behind this one deliver nothing any more.
   void overrun(std::uint32_t request) {
     const RequestState& state = requests_[request];
-    bool in_batch = drafting() && state.join_step > 0 && state.left_step == 0;
-    if (in_batch) leave_batch(request);
+    const bool in_batch = state.join_step > 0 && state.left_step == 0;
+    if (in_batch && drafting()) leave_batch(request);
+    if (in_batch && windowed_ && counts(request)) --rows_counted_;
     for (std::size_t n = 0; n < frames_.size(); ++n) {
       Frame& frame = frames_[n];
       const bool row = state.join_step > 0 && state.join_step < frame.step &&
                        (state.left_step == 0 || frame.step < state.left_step);
-      if (row) --frame.going_on;
+      if (row && counts(request)) --frame.going_on;
     }
   }
 
@@ -507,18 +535,29 @@ class Replay {
     const std::int64_t latency = now_ - requests_[request].arrival_ns;
     e2el_.add(latency);
     queue_.add(state.waited_ns);
-    if (state.first_token_ns == kNotYet) return;
-    const std::int64_t first = state.first_token_ns - requests_[request].arrival_ns;
-    ttft_.add(first);
-    if (ended.emitted.value > 1) {
-      tpot_.add(
-          divide_half_up(static_cast<std::uint64_t>(latency - first), ended.emitted.value - 1));
+    std::optional<std::int64_t> ttft;
+    std::int64_t tpot = 0;
+    if (state.first_token_ns != kNotYet) {
+      ttft = state.first_token_ns - requests_[request].arrival_ns;
+      ttft_.add(*ttft);
+      if (ended.emitted.value > 1) {
+        tpot = divide_half_up(static_cast<std::uint64_t>(latency - *ttft), ended.emitted.value - 1);
+        tpot_.add(tpot);
+      }
     }
+    if (options_.measure.goodput.met(ttft, tpot, latency)) ++result_.good;
   }
 
   // ---- the end -------------------------------------------------------------------------------------
 
+  void tell_observer() {
+    const std::span<const std::byte> records = scheduler_.journal().unread().subspan(told_);
+    told_ += records.size();
+    if (!records.empty()) observer_->on_records(records, now_);
+  }
+
   void drain() {
+    if (observer_ != nullptr) tell_observer();
     if (scheduler_.journal().unread().size() >= kDrainBytes) drain_all();
     if (options_.audit_every == 0) return;
     const std::uint64_t due = scheduler_.journal().events() / options_.audit_every;
@@ -529,7 +568,9 @@ class Replay {
 
   void drain_all() {
     digest_.update(scheduler_.journal().unread());
+    if (shadow_) shadow_->consume(scheduler_.journal().unread());
     scheduler_.journal().clear();
+    told_ = 0;
   }
 
   void drain_timed() {
@@ -553,6 +594,17 @@ class Replay {
     }
   }
 
+  void take_findings() {
+    if (!shadow_ || shadow_->finding_count() == 0) return;
+    result_.verdict = Verdict::kViolation;
+    result_.verdict_detail +=
+        std::to_string(shadow_->finding_count()) + " findings in shadow memory";
+    for (const ShadowFinding& finding : shadow_->findings()) {
+      result_.verdict_detail += "\n  " + finding.rule + " at event " +
+                                std::to_string(finding.event) + ": " + finding.text;
+    }
+  }
+
   void check_drained() {
     scheduler_.audit();
     if (scheduler_.unfinished() > 0) return;
@@ -573,12 +625,14 @@ class Replay {
     }
     drain_all();
     drain_timed();
+    take_findings();
     const SchedulerStats& stats = scheduler_.stats();
     RunResult& r = result_;
-    r.requests = requests_.size();
-    r.unfinished = requests_.size() - r.completed - r.rejected_never - r.aborted;
-    r.duration_ns =
-        requests_.empty() ? 0 : std::max<std::int64_t>(last_end_ns_ - requests_[0].arrival_ns, 0);
+    count_requests();
+    r.unfinished = r.requests - r.completed - r.rejected_never - r.aborted;
+    r.goodput = options_.measure.goodput;
+    r.arrival_queue = queue_watch_.queue();
+    r.wait_total_ns = waited_in_all();
     r.ttft = ttft_.stats();
     r.tpot = tpot_.stats();
     r.itl = itl_.stats();
@@ -606,9 +660,13 @@ class Replay {
     r.forks_demoted = stats.sharing_lost;
     r.cow_copies = stats.block_copies;
     r.copies = stats.block_copies + stats.state_copies;
+    r.copy_bytes =
+        (block_bytes_of(config_) * stats.block_copies + slot_bytes_of(config_) * stats.state_copies)
+            .value;
     r.drafts_proposed = stats.drafts_planned;
     r.drafts_accepted = stats.drafts_accepted;
     const Pool& blocks = scheduler_.pools().blocks();
+    r.block_bytes = block_bytes_of(config_).value;
     r.blocks_usable = blocks.usable().value;
     r.blocks_acquired = blocks.acquired();
     r.blocks_released = blocks.freed();
@@ -624,6 +682,38 @@ class Replay {
     return r;
   }
 
+  // A request that never arrived, because the run stalled, arrives as in the trace.
+  void count_requests() {
+    RunResult& r = result_;
+    r.trace_requests = requests_.size();
+    r.measured_from_ns = options_.measure.from_ns;
+    if (windowed_) r.measured_to_ns = options_.measure.to_ns;
+    std::int64_t first_ns = kNever;
+    for (std::size_t request = 0; request < requests_.size(); ++request) {
+      const std::int64_t arrival_ns = request < next_ ? requests_[request].arrival_ns
+                                      : closed_loop() ? kNever
+                                                      : arrival_in_trace(request);
+      if (windowed_ && !options_.measure.counts(arrival_ns)) continue;
+      ++r.requests;
+      first_ns = std::min(first_ns, arrival_ns);
+    }
+    if (first_ns != kNever) {
+      r.duration_ns = std::max<std::int64_t>(last_counted_end_ns_ - first_ns, 0);
+    }
+    if (!requests_.empty()) {
+      r.run_ns = std::max<std::int64_t>(last_end_ns_ - requests_[0].arrival_ns, 0);
+    }
+  }
+
+  std::int64_t waited_in_all() const {
+    std::int64_t total_ns = 0;
+    for (const RequestState& request : requests_) {
+      total_ns += request.waited_ns;
+      if (request.waiting_since_ns != kNotYet) total_ns += now_ - request.waiting_since_ns;
+    }
+    return total_ns;
+  }
+
   std::int64_t wait(Wait reason) const {
     return static_cast<std::int64_t>(wait_ns_[static_cast<std::size_t>(reason)]);
   }
@@ -635,10 +725,13 @@ class Replay {
   const Trace& trace_;
   const RunConfig& config_;
   const RunOptions& options_;
+  RunObserver* const observer_;
+  const bool windowed_;  // not all requests count
   Scheduler scheduler_;
   StepPlan plan_;
   RunResult result_;
   Digest digest_;
+  std::optional<Shadow> shadow_;
   Digest digest_timed_;
   // Step, time planned, time done: not yet in the timed digest.
   std::array<std::array<std::uint64_t, 3>, 512> timed_{};
@@ -646,6 +739,7 @@ class Replay {
 
   std::vector<RequestState> requests_;  // by trace index, which is the sequence id
   Stops stops_;
+  QueueWatch queue_watch_;
   std::vector<Drafted> batch_;  // with drafts: the rows of the next step
   std::vector<RowResult> exceptions_;
   std::size_t next_ = 0;              // the next arrival ...
@@ -657,6 +751,9 @@ class Replay {
   std::int64_t lane_free_ns_ = 0;  // when the compute lane has nothing queued
   std::int64_t last_result_ns_ = 0;
   std::int64_t last_end_ns_ = 0;
+  std::int64_t last_counted_end_ns_ = 0;
+  std::uint64_t rows_counted_ = 0;  // rows of the batch whose requests count, where not all do
+  std::size_t told_ = 0;            // journal bytes that the observer has seen
 
   Cause cause_ = Cause::kNone;  // what the head of the queue waits for since the last plan
   std::uint32_t waiting_ = 0;

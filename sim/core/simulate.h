@@ -4,18 +4,26 @@
 #include <functional>
 
 #include "sim/config/run_config.h"
+#include "sim/core/run_observer.h"
 #include "sim/core/run_result.h"
+#include "sim/metrics/measurement.h"
 #include "sim/trace/request.h"
 
 namespace pinfold::sim {
 
-/// How to run, apart from what is simulated: none of this changes a result's bytes.
+/// How to run, apart from what is simulated: none of this but `measure` changes a result's bytes.
 struct RunOptions {
   bool fast_path = true;
   /// Audit the scheduler after every so many events; 0: only at the end.
   std::uint64_t audit_every = 0;
+  /// Follow every row in shadow memory (sim/check/shadow.h); a finding makes the verdict kViolation.
+  bool shadow = false;
   /// Called now and then with the number of requests that have ended; may be empty.
   std::function<void(std::uint64_t ended)> progress;
+  /// Which requests the benchmark's figures count, and what is good enough.
+  Measurement measure{};
+  /// Watches the run; may be null.
+  RunObserver* observer = nullptr;
 };
 
 /// Replays `trace` on the engine that `config` describes. Same trace, config and seed: same result,

@@ -1,5 +1,5 @@
 #pragma once
-// How long a step takes: the linear cost model, in integer picoseconds.
+// How long a step takes, in integer picoseconds: its copies, then its forward pass.
 
 #include <cstdint>
 
@@ -11,12 +11,13 @@ namespace pinfold::sim {
 /// A step's parts, in picoseconds: its copies run first, in the same lane.
 struct StepCost {
   std::uint64_t copies_ps = 0;
-  std::uint64_t forward_ps = 0;
+  std::uint64_t forward_ps = 0;     // forward, host and block-table entries
+  std::uint32_t limits_passed = 0;  // sim/device/fitted_range.h
 };
 
-/// The cost of a plan from its totals: base + rows, prompt tokens and context, and one price a copy.
-/// Pure; the same on every machine.
-StepCost step_cost(const CostConfig& cost, const StepPlan& plan);
+/// The cost of a plan: scale * the model's forward time + host + entries of the block tables that are
+/// read, and its copies. O(1) and O(chunks + copies). Pure; the same on every machine.
+StepCost step_cost(const CostConfig& cost, std::uint32_t block_size, const StepPlan& plan);
 
 /// Adds picoseconds up to whole nanoseconds and carries the rest, so that no part of a cost is lost.
 class PicosecondClock {

@@ -32,6 +32,7 @@ class FieldList {
   void number(std::string name, std::string decimal_text) {
     add(std::move(name), ReportField::Kind::kNumber, std::move(decimal_text));
   }
+  void boolean(std::string name, bool value) { number(std::move(name), value ? "true" : "false"); }
   void none(std::string name) { add(std::move(name), ReportField::Kind::kNone, {}); }
 
   void latency(std::string_view metric, const LatencyStats& stats) {
@@ -74,6 +75,34 @@ void add_requests(FieldList& list, const RunResult& result) {
   per_second("request_throughput", result.completed);
   per_second("output_throughput", result.total_output_tokens);
   per_second("total_token_throughput", result.total_input_tokens + result.total_output_tokens);
+  result.goodput.any() ? per_second("request_goodput", result.good) : list.none("request_goodput");
+  const auto objective = [&](std::string name, const std::optional<std::int64_t>& most_ns) {
+    if (most_ns) list.number(std::move(name), milliseconds(*most_ns, kDecimals));
+  };
+  objective("goodput.ttft_ms", result.goodput.ttft_ns);
+  objective("goodput.tpot_ms", result.goodput.tpot_ns);
+  objective("goodput.e2el_ms", result.goodput.e2el_ns);
+  if (result.goodput.any()) list.integer("goodput.requests", result.good);
+}
+
+/// The window, where not all requests count.
+void add_window(FieldList& list, const RunResult& result) {
+  if (!result.measured_to_ns) return;
+  list.number("measured.from_s", seconds(result.measured_from_ns, 9));
+  if (*result.measured_to_ns == Measurement::kForever) {
+    list.none("measured.to_s");
+  } else {
+    list.number("measured.to_s", seconds(*result.measured_to_ns, 9));
+  }
+  list.integer("measured.trace_requests", result.trace_requests);
+}
+
+void add_saturation(FieldList& list, const RunResult& result) {
+  const ArrivalQueue& queue = result.arrival_queue;
+  list.boolean("saturated", queue.saturated());
+  list.ratio("queue_at_arrival.mean_early", queue.early_waiting, queue.early_arrivals);
+  list.ratio("queue_at_arrival.mean_late", queue.late_waiting, queue.late_arrivals);
+  list.integer("queue_at_arrival.last", queue.at_last_arrival);
 }
 
 void add_latencies(FieldList& list, const RunResult& result) {
@@ -95,6 +124,7 @@ void add_waiting(FieldList& list, const RunResult& result) {
   list.nanoseconds("wait_ns_by_reason.run_limit", result.wait_run_limit_ns);
   list.nanoseconds("wait_ns_by_reason.budget", result.wait_budget_ns);
   list.nanoseconds("wait_ns_by_reason.step", result.wait_step_ns);
+  list.nanoseconds("wait_ns_total", result.wait_total_ns);
   list.integer("admission.ok", result.answers_ok);
   list.integer("admission.later", result.answers_later);
   list.integer("admission.never", result.answers_never);
@@ -110,17 +140,48 @@ void add_memory(FieldList& list, const RunResult& result) {
   list.integer("forks_demoted", result.forks_demoted);
   list.integer("cow_copies", result.cow_copies);
   list.integer("copies.count", result.copies);
+  const bool bytes_known = result.block_bytes > 0 || result.copies == 0;
+  bytes_known ? list.integer("copies.bytes", result.copy_bytes) : list.none("copies.bytes");
   list.integer("drafts.proposed", result.drafts_proposed);
   list.integer("drafts.accepted", result.drafts_accepted);
   list.integer("blocks.usable", result.blocks_usable);
+  result.block_bytes > 0 ? list.integer("blocks.bytes_each", result.block_bytes)
+                         : list.none("blocks.bytes_each");
   list.integer("blocks.acquired", result.blocks_acquired);
   list.integer("blocks.released", result.blocks_released);
   list.integer("blocks.peak_owned", result.blocks_peak_owned);
   list.ratio("blocks.mean_owned",
              (Unsigned128{result.blocks_owned_ns_high} << 64) | result.blocks_owned_ns_low,
-             static_cast<std::uint64_t>(result.duration_ns));
+             static_cast<std::uint64_t>(result.run_ns));
   list.integer("slots.usable", result.slots_usable);
   list.integer("slots.peak_owned", result.slots_peak_owned);
+}
+
+void add_device(FieldList& list, const RunResult& result, const CostProvenance& cost) {
+  list.text("device.name", cost.name);
+  list.text("device.block_size_effect", cost.block_size_effect);
+  list.integer("device.steps_out_of_range", result.out_of_range.steps);
+  const auto text = [&](std::string name, const std::string DeviceProvenance::*field) {
+    if (!cost.device) return list.none(std::move(name));
+    list.text(std::move(name), (*cost.device).*field);
+  };
+  text("device.model", &DeviceProvenance::model);
+  text("device.gpu", &DeviceProvenance::gpu);
+  text("device.engine", &DeviceProvenance::engine);
+  text("device.variant", &DeviceProvenance::variant);
+  text("device.fit", &DeviceProvenance::fit);
+  const auto error = [&](std::string name, const std::string HeldOutError::*field) {
+    if (!cost.device || !cost.device->error) return list.none(std::move(name));
+    list.number(std::move(name), (*cost.device->error).*field);
+  };
+  error("device.held_out_median_percent", &HeldOutError::median_percent);
+  error("device.held_out_p90_percent", &HeldOutError::p90_percent);
+  text("device.source", &DeviceProvenance::source);
+  text("device.digest", &DeviceProvenance::digest);
+  for (std::size_t limit = 0; limit < kLimits; ++limit) {
+    list.integer(fmt::format("steps_out_of_range.{}", kLimitNames[limit]),
+                 result.out_of_range.by_limit[limit]);
+  }
 }
 
 void add_provenance(FieldList& list, const RunResult& result, const Provenance& provenance) {
@@ -140,9 +201,12 @@ void add_provenance(FieldList& list, const RunResult& result, const Provenance& 
 std::vector<ReportField> run_fields(const RunResult& result, const Provenance& provenance) {
   FieldList list;
   add_requests(list, result);
+  add_window(list, result);
   add_latencies(list, result);
+  add_saturation(list, result);
   add_waiting(list, result);
   add_memory(list, result);
+  add_device(list, result, provenance.cost);
   add_provenance(list, result, provenance);
   return list.take();
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sim/core/run_result.h"
+#include "sim/report/cost_provenance.h"
 
 namespace pinfold::sim {
 
@@ -16,6 +17,7 @@ struct Provenance {
   std::string trace_digest;   // hexadecimal, of the requests
   std::string config_digest;  // hexadecimal, of the resolved configuration
   std::uint64_t seed = 0;
+  CostProvenance cost = {};
 };
 
 enum class ReportFormat : std::uint8_t { kText, kJson, kCsv, kMarkdown };

@@ -18,12 +18,20 @@ void add_benchmark_block(TextPage& page, const RunResult& result) {
     page.ratio(label, Unsigned128{count} * kNanoseconds, duration_ns);
   };
   page.title(" Serving Benchmark Result ");
+  if (result.measured_to_ns) {
+    page.line("Measured arrivals from (s):", seconds(result.measured_from_ns, 3));
+    page.line("Measured arrivals before (s):", *result.measured_to_ns == Measurement::kForever
+                                                   ? "the end"
+                                                   : seconds(*result.measured_to_ns, 3));
+    page.line("Requests that arrived then:", result.requests);
+  }
   page.line("Successful requests:", result.completed);
   page.line("Failed requests:", result.rejected_never + result.aborted + result.unfinished);
   page.line("Benchmark duration (s):", seconds(result.duration_ns, kDecimals));
   page.line("Total input tokens:", result.total_input_tokens);
   page.line("Total generated tokens:", result.total_output_tokens);
   per_second("Request throughput (req/s):", result.completed);
+  if (result.goodput.any()) per_second("Request goodput (req/s):", result.good);
   per_second("Output token throughput (tok/s):", result.total_output_tokens);
   per_second("Total token throughput (tok/s):",
              result.total_input_tokens + result.total_output_tokens);
@@ -36,10 +44,14 @@ void add_benchmark_block(TextPage& page, const RunResult& result) {
 void add_pool(TextPage& page, const RunResult& result) {
   page.section("Pool");
   page.line("Usable blocks:", result.blocks_usable);
+  if (result.block_bytes > 0) {
+    page.ratio("Memory of one GPU in them (GiB):",
+               Unsigned128{result.block_bytes} * result.blocks_usable, std::uint64_t{1} << 30);
+  }
   page.line("Peak owned blocks:", result.blocks_peak_owned);
   page.ratio("Mean owned blocks:",
              (Unsigned128{result.blocks_owned_ns_high} << 64) | result.blocks_owned_ns_low,
-             static_cast<std::uint64_t>(result.duration_ns));
+             static_cast<std::uint64_t>(result.run_ns));
   page.ratio("Peak owned (% of usable):", Unsigned128{result.blocks_peak_owned} * 100,
              result.blocks_usable);
   page.line("Blocks acquired:", result.blocks_acquired);
@@ -65,6 +77,10 @@ void add_waiting(TextPage& page, const RunResult& result) {
   statistic("Median queue time (ms):", result.queue.p50_ns);
   statistic("P90 queue time (ms):", result.queue.p90_ns);
   statistic("P99 queue time (ms):", result.queue.p99_ns);
+  page.ratio("Mean queue at an arrival:",
+             result.arrival_queue.early_waiting + result.arrival_queue.late_waiting,
+             result.arrival_queue.early_arrivals + result.arrival_queue.late_arrivals);
+  page.line("Queue at the last arrival:", result.arrival_queue.at_last_arrival);
   page.waited("All requests waited for blocks (s):", result.wait_blocks_ns);
   page.waited("  for a state slot (s):", result.wait_slot_ns);
   page.waited("  for a fence (s):", result.wait_fence_ns);
@@ -81,6 +97,9 @@ void add_movement(TextPage& page, const RunResult& result) {
   page.line("Steps sat out:", result.sat_out);
   page.section("Copies");
   page.line("Copies:", result.copies);
+  if (result.block_bytes > 0) {
+    page.ratio("Copied on one GPU (MiB):", result.copy_bytes, std::uint64_t{1} << 20);
+  }
   page.line("Copy-on-write copies:", result.cow_copies);
   page.line("Forks:", result.forks);
   page.line("Forks run as ordinary requests:", result.forks_missed);
@@ -99,9 +118,32 @@ void add_movement(TextPage& page, const RunResult& result) {
   }
 }
 
+void add_device(TextPage& page, const RunResult& result, const CostProvenance& cost) {
+  page.section("Device");
+  page.line("Device:", cost.name);
+  if (cost.device) {
+    const DeviceProvenance& device = *cost.device;
+    page.line("Model, GPU:",
+              fmt::format("{}, {} x {}", device.model, device.tensor_parallel_size, device.gpu));
+    page.line("Engine:", device.engine);
+    page.line("Variant, fit:", fmt::format("{}, {}", device.variant, device.fit));
+    page.line("Held-out error, median / p90 (%):",
+              device.error
+                  ? fmt::format("{} / {}", device.error->median_percent, device.error->p90_percent)
+                  : std::string("not known"));
+    page.line("Steps out of its range:", result.out_of_range.steps);
+    for (std::size_t limit = 0; limit < kLimits; ++limit) {
+      const std::uint64_t steps = result.out_of_range.by_limit[limit];
+      if (steps > 0) page.line(fmt::format("  by {}:", kLimitNames[limit]), steps);
+    }
+  }
+  page.line("Time effect of block size:", cost.block_size_effect);
+}
+
 void add_run(TextPage& page, const RunResult& result, const Provenance& provenance) {
   page.section("Run");
   page.line("Verdict:", name_of(result.verdict));
+  page.line("Saturated:", result.arrival_queue.saturated() ? "yes, see below" : "no");
   page.line("Steps:", result.steps);
   page.line("Events:", result.events);
   page.line("Version:", provenance.version);
@@ -115,15 +157,27 @@ void add_run(TextPage& page, const RunResult& result, const Provenance& provenan
 
 }  // namespace
 
+std::string describe(const ArrivalQueue& queue) {
+  return fmt::format(
+      "Saturated: the last request to arrive found {} waiting, {} % of the trace. On average {}\n"
+      "waited when one of the first three quarters arrived, {} when one of the last quarter did.\n"
+      "Latencies measure the backlog and depend on the length of the trace.",
+      queue.at_last_arrival, decimal(Unsigned128{queue.at_last_arrival} * 100, queue.arrivals(), 1),
+      decimal(queue.early_waiting, queue.early_arrivals, 1),
+      queue.late_arrivals == 0 ? "-" : decimal(queue.late_waiting, queue.late_arrivals, 1));
+}
+
 std::string text_report(const RunResult& result, const Provenance& provenance) {
   TextPage page;
   add_benchmark_block(page, result);
   add_pool(page, result);
   add_waiting(page, result);
   add_movement(page, result);
+  add_device(page, result, provenance.cost);
   add_run(page, result, provenance);
   page.end();
   if (result.verdict != Verdict::kOk) page.paragraph(result.verdict_detail);
+  if (result.arrival_queue.saturated()) page.paragraph(describe(result.arrival_queue));
   return page.take();
 }
 

@@ -8,6 +8,9 @@
 
 namespace pinfold::sim {
 
+/// What a saturated run's figures are worth, in sentences. `queue` must be saturated.
+std::string describe(const ArrivalQueue& queue);
+
 /// See run_report(), kText.
 std::string text_report(const RunResult& result, const Provenance& provenance);
 

@@ -1,5 +1,7 @@
 #include "sim/trace/timestamp.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstddef>
 
@@ -141,6 +143,19 @@ Outcome<Timestamp> parse_timestamp(std::string_view text) {
   const std::int64_t seconds = 86'400 * days_since_1970(year, month, day) + 3'600 * hour +
                                60 * (minute - offset_minutes) + second;
   return Timestamp{.unix_ns = seconds * kNanoseconds + fraction_ns, .zoned = zulu || east || west};
+}
+
+std::string timestamp_text(std::int64_t unix_ns) {
+  const std::int64_t seconds = unix_ns / kNanoseconds;
+  const std::int64_t days = seconds / 86'400;
+  // A year has at least 365 days, so this is the year or one after it.
+  std::int64_t year = 1970 + days / 365;
+  while (days_since_1970(year, 1, 1) > days) --year;
+  std::int64_t month = 12;
+  while (days_since_1970(year, month, 1) > days) --month;
+  const std::int64_t day = days - days_since_1970(year, month, 1) + 1;
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:09}", year, month, day,
+                     seconds / 3'600 % 24, seconds / 60 % 60, seconds % 60, unix_ns % kNanoseconds);
 }
 
 }  // namespace pinfold::sim

@@ -2,6 +2,7 @@
 // Wall-clock text to an integer, exactly: no floating point, no locale, no C library calendar.
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "sim/trace/input_error.h"
@@ -19,5 +20,8 @@ struct Timestamp {
 /// hold every one; a leap second (`:60`) is refused. The error has `found` and `expected` only, and in
 /// `column` the offending byte of `text` counted from 1.
 Outcome<Timestamp> parse_timestamp(std::string_view text);
+
+/// `2023-11-16 18:17:03.979960000`: what parse_timestamp reads back, without an offset. Not before 1970.
+std::string timestamp_text(std::int64_t unix_ns);
 
 }  // namespace pinfold::sim

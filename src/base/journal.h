@@ -30,12 +30,13 @@ enum class Verb : std::uint8_t {
   kDrafts,      // count: drafts of this step's row
   kChunk,       // count: rows; aux: first position
   kStep,        // a step is dispatched; count: rows; aux: prompt rows
-  kResult,      // a step's result was processed; aux: 1 if the step failed
-  kCommit,      // exception to "one token, goes on"; count: tokens accepted
-  kSitOut,      // a running sequence skips this step; aux: blocks it lacks
-  kPreempt,     // count: known tokens kept; aux: rows in flight
-  kDemote,      // a waiting fork is requeued with its whole prompt; count: prompt
-  kEnd,         // detail: reason; count: tokens emitted
+  kResult,   // a step's result was processed; aux: 1 the step failed, 2 it was behind a failed one
+  kCommit,   // exception to "one token, goes on"; count: tokens accepted
+  kSitOut,   // a running sequence skips this step; aux: blocks it lacks
+  kPreempt,  // count: known tokens kept; aux: rows in flight
+  kDemote,   // a waiting fork is requeued with its whole prompt; count: prompt
+  kEnd,      // detail: reason; count: tokens emitted
+  kPassed,   // the caller reports that a lane passed a ticket; count: lane; aux: ticket
 };
 
 /// One record; `ids` block ids follow it in the stream.

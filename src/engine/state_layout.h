@@ -82,7 +82,8 @@ struct StateSlice {
   std::array<RowRun, 3> runs{};
   std::uint32_t run_count = 0;
 
-  std::span<const RowRun> row_runs() const { return std::span(runs).first(run_count); }
+  std::span<const RowRun> row_runs() const& { return std::span(runs).first(run_count); }
+  void row_runs() const&& = delete;  // the span would outlive its slice
 };
 
 /// True if no row of the window that ends before position `end` has been replaced in a ring whose

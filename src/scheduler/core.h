@@ -170,6 +170,7 @@ class Core {
   void answer_ok(Sequence& sequence, const Demand& demand);
 
   // results.cc
+  void pass(Lane lane, Ticket ticket);
   void fail_steps(std::uint64_t step);
   void park_surplus(Sequence& sequence);
   void name_exceptions(std::span<const RowResult> exceptions);

@@ -170,7 +170,7 @@ Cause Core::try_fork(Pass& pass, SlotIndex slot) {
   Demand demand;
   demand.of(PoolKind::kBlocks) = shape.fresh;
   if (shape.clone_state) demand.of(PoolKind::kStateSlots) = BlockCount(1);
-  if (shape.fresh + shape.shared > pools_.blocks().usable()) {
+  if (!fits_ever(child.spec, child.rows.history)) {
     note(Verb::kAnswer, child, shape.fresh.value, 0, static_cast<std::uint16_t>(Answer::kNever));
     ++stats_.answered_never;
     finish(slot, EndReason::kNever);

@@ -197,7 +197,8 @@ std::uint64_t Core::state_hash() const {
     mix.add(std::uint64_t{rows.in_flight.value} << 32 | emitted_of(sequence).value);
     mix.add(std::uint64_t{sequence.spec.limit.value} << 32 | sequence.prompt_end.value);
     mix.add(std::uint64_t{sequence.spec.prompt.value} << 32 | sequence.spec.drafts.value);
-    mix.add(std::uint64_t{sequence.spec.priority} << 32 | static_cast<unsigned>(sequence.spec.stop));
+    mix.add(std::uint64_t{sequence.spec.priority} << 32 |
+            static_cast<unsigned>(sequence.spec.stop));
     mix.add(std::uint64_t{value_of(sequence.parent)} << 32 | sequence.parent_epoch);
     mix.add(std::uint64_t{sequence.late_rows.value} << 32 | (sequence.decode_fork ? 1 : 0));
     mix.add(ahead(value_of(sequence.fork_step)));

@@ -10,6 +10,14 @@
 namespace pinfold {
 
 void Core::on_passed(Lane lane, Ticket ticket) {
+  if (ticket > passed_.upto[index_of(lane)]) {
+    journal_.append({Verb::kPassed, PoolKind::kBlocks, 0, 0, index_of(lane),
+                     static_cast<std::uint32_t>(value_of(ticket))});
+  }
+  pass(lane, ticket);
+}
+
+void Core::pass(Lane lane, Ticket ticket) {
   Ticket& upto = passed_.upto[index_of(lane)];
   PINFOLD_CHECK(ticket >= upto, "O9",
                 "a lane passed ticket " + std::to_string(value_of(ticket)) + " after ticket " +
@@ -28,12 +36,14 @@ void Core::on_step_complete(const StepResult& result) {
       "result of step " + std::to_string(step) + " after result " + std::to_string(done_));
   PINFOLD_CHECK(step <= planned_, "O15", "result of a step that was never dispatched");
   const bool failed = result.failed || step <= failed_upto_;
-  journal_.append(
-      {Verb::kResult, PoolKind::kBlocks, 0, static_cast<std::uint32_t>(step), 0, failed ? 1u : 0u});
+  journal_.append({Verb::kResult, PoolKind::kBlocks, 0, static_cast<std::uint32_t>(step), 0,
+                   result.failed ? 1u
+                   : failed      ? 2u
+                                 : 0u});
 
   // 1. Fences that passed.
   if (step_ticket(step) > passed_.upto[index_of(Lane::kCompute)]) {
-    on_passed(Lane::kCompute, step_ticket(step));
+    pass(Lane::kCompute, step_ticket(step));
   }
 
   // 2. Commits. A failed step, or one dispatched behind it, commits nothing.
@@ -168,6 +178,7 @@ void Core::fail_steps(std::uint64_t step) {
     sequence.flights.clear();
     sequence.rows.in_flight = TokenCount(0);
     sequence.tokens_in_flight = TokenCount(0);
+    if (sequence.in_batch) note(Verb::kLeave, sequence);
     leave_batch(sequence, left_pending_);
     if (sequence.phase == Phase::kDecode && sequence.rows.processed < sequence.prompt_end) {
       sequence.phase = Phase::kPrefill;

@@ -16,7 +16,7 @@
 namespace pinfold::model {
 namespace {
 
-constexpr std::size_t kStatesMax = 2'000'000;
+constexpr std::size_t kStatesMax = 200'000;
 
 struct Arrival {
   Wish wish;
@@ -326,13 +326,16 @@ TEST_CASE("explorer: two forks without state, one aborted, with and without step
 }
 
 TEST_CASE("explorer: one step lost at any moment") {
-  for (const Switch state : {Switch::kOff, Switch::kOn}) {
-    SchedulerOptions options = tiny(6, 1);
-    options.state = state;
-    options.state_ids = state == Switch::kOn ? 3 : 1;
-    const char* const what = state == Switch::kOn ? "lost step, slots" : "lost step";
-    CHECK(explore(at_overlap(what, 1),
+  for (const std::uint32_t overlap : {0u, 1u, 2u}) {
+    for (const Switch state : {Switch::kOff, Switch::kOn}) {
+      SchedulerOptions options = tiny(6, overlap);
+      options.state = state;
+      options.state_ids = state == Switch::kOn ? 3 : 1;
+      const char* const what = state == Switch::kOn ? "lost step, slots" : "lost step";
+      CHECK(
+          explore(at_overlap(what, overlap),
                   {options, {request(3, 4), fork_of(0, 1, 2), request(4, 3)}, std::nullopt, true}));
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "sim/check/shadow.h"
 #include "tests/model/random_draws.h"
 #include "tests/model/world.h"
 
@@ -177,6 +178,21 @@ Outcome run(const Scenario& scenario, std::uint64_t seed, Switch fast_path) {
   return outcome;
 }
 
+// What the shadow memory, which shares no code with the allocator, makes of a journal.
+std::string shadow_says(const Scenario& scenario, const Outcome& outcome) {
+  sim::ShadowOptions options;
+  options.block_size = scenario.options.block_size.value;
+  options.block_ids = scenario.options.block_ids;
+  options.state_ids = scenario.options.state_ids;
+  options.state_slots = scenario.options.state == Switch::kOn;
+  options.fences_always = scenario.options.fence == FenceMode::kAlways;
+  sim::Shadow shadow(options);
+  shadow.consume(outcome.journal);
+  if (shadow.findings().empty()) return "clean";
+  const sim::ShadowFinding& first = shadow.findings().front();
+  return first.rule + " at event " + std::to_string(first.event) + ": " + first.text;
+}
+
 // Where two journals part: the record, for a person to read.
 std::string first_difference(const Outcome& a, const Outcome& b) {
   std::size_t at = 0;
@@ -221,6 +237,7 @@ TEST_CASE("slow and fast path write the same journal in random worlds, and every
     REQUIRE(slow.violation == "");
     REQUIRE(first_difference(fast, slow) == "none");
     REQUIRE(fast.hashes == slow.hashes);
+    REQUIRE(shadow_says(scenario, fast) == "clean");
     CAPTURE(fast.wait_report);
     REQUIRE_FALSE(fast.stalled);
     preempted += fast.stats.preemptions > 0;

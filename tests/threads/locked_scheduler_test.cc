@@ -110,11 +110,13 @@ std::vector<Ended> drive(LockedScheduler& scheduler, const std::atomic<std::uint
       if (!plan.empty) {
         flying.push_back(plan.step);
         if (!plan.copies.empty()) scheduler.on_passed(Lane::kCompute, plan.copy_ticket);
+        std::this_thread::yield();
       }
     }
     if (!flying.empty() && (plan.empty || flying.size() > overlap)) {
       scheduler.on_step_complete({flying.front(), false, nullptr, 0});
       flying.pop_front();
+      std::this_thread::yield();
     }
     const std::vector<Ended> taken = scheduler.take_ended();
     ends.insert(ends.end(), taken.begin(), taken.end());

@@ -31,7 +31,7 @@ SIMULATOR_LAYERS = ["trace", "config", "device", "metrics", "check", "record", "
 
 # Headers of a high folder that every simulator folder may include, because all of them draw from it.
 # Such a header stands on the library's base alone.
-SIMULATOR_FLOOR = {"sim/core/random.h"}
+SIMULATOR_FLOOR = {"sim/core/draw.h"}
 
 # What the library shows to those who drive it: the simulator, the toy engine, drivers, the C interface.
 LIBRARY_SURFACE = ["base", "engine"]
@@ -52,7 +52,7 @@ SIZE_MAX = 1 << 20
 CLOCK = "takes the time itself"
 CLOCK_HINT = "take an Instant as an argument; only sim/core owns now"
 RANDOM = "draws its own random numbers"
-RANDOM_HINT = "take a named stream of sim/core/random.h"
+RANDOM_HINT = "take a named stream of sim/core/draw.h"
 FILES = "touches files or prints"
 FILES_HINT = "return a value; sim/cli, sim/record and sim/report own files and output"
 JSON = "knows JSON"

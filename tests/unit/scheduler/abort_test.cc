@@ -65,7 +65,8 @@ TEST_CASE("abort (O9): with a step in flight blocks and slots park until it has 
   CHECK(engine.is_drained());
 }
 
-TEST_CASE("abort (O9): parks behind the last step that names the request, not behind all in flight") {
+TEST_CASE(
+    "abort (O9): parks behind the last step that names the request, not behind all in flight") {
   // Overlap 2: A(4, 1) is in step 1 only, B goes on in steps 2 and 3.
   Engine engine(overlapped(10, 2));
   engine.add(kA, known(4, 1));

@@ -46,7 +46,8 @@ TEST_CASE("admission (O2): blocks are issued from the front, released in reverse
   CHECK(engine.table(kA) == "[1, 2, 6]");
 }
 
-TEST_CASE("admission (O3): a prompt that fills the pool exactly is admitted, one block more is not") {
+TEST_CASE(
+    "admission (O3): a prompt that fills the pool exactly is admitted, one block more is not") {
   Engine engine(engine_with(4, 4));
   CHECK(engine.add(kA, known(16, 1)) == Answer::kOk);
   CHECK(engine.add(kB, known(17, 1)) == Answer::kNever);

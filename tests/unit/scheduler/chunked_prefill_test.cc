@@ -16,7 +16,9 @@ SchedulerOptions chunked(std::uint32_t usable_blocks, std::uint32_t budget,
   return options;
 }
 
-TEST_CASE("chunks (O5): the whole prompt's blocks from the first chunk to the last, one token at the end") {
+TEST_CASE(
+    "chunks (O5): the whole prompt's blocks from the first chunk to the last, one token at the "
+    "end") {
   Engine engine(chunked(10, 4));
   engine.add(kA, known(10, 2));
   const char* const expected[] = {"0[0,4)", "0[4,8)", "0[8,10)!"};
@@ -96,7 +98,8 @@ TEST_CASE("chunks (case B6): a half-prefilled request is in one queue and keeps 
   CHECK(engine.is_drained());
 }
 
-TEST_CASE("chunks (case B6): an abort with a chunk in flight frees the claim at its completion, once") {
+TEST_CASE(
+    "chunks (case B6): an abort with a chunk in flight frees the claim at its completion, once") {
   Engine engine(chunked(6, 8));
   engine.add(kA, known(20, 1));
   engine.step();

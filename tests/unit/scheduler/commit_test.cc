@@ -196,7 +196,8 @@ TEST_CASE("commit (O7): two results for one row, another epoch, a row that was n
   CHECK(broken_rule([&] { absent.complete({{kC, 0, TokenCount(1), false}}); }) == "O7");
 }
 
-TEST_CASE("commit (O15): results come in the order of the steps, once, and only of dispatched ones") {
+TEST_CASE(
+    "commit (O15): results come in the order of the steps, once, and only of dispatched ones") {
   OneStep early(1);
   early.scheduler.plan_step(early.plan);
   CHECK(broken_rule([&] { early.complete({}, 2); }) == "O15");

@@ -155,7 +155,9 @@ TEST_CASE("drafts (decision 1): a known stop clips them, so nothing overruns it"
   CHECK(engine.acquired() == 2);
 }
 
-TEST_CASE("drafts (decision 1): rows that may reach the limit stop the planning, a rejection resumes it") {
+TEST_CASE(
+    "drafts (decision 1): rows that may reach the limit stop the planning, a rejection resumes "
+    "it") {
   // Overlap 1, limit 5: the prompt may yield 1, the verify row 4; then nothing more is planned until
   // it turns out that only 2 were yielded.
   Engine engine(with_slots(10, 1, 1));
@@ -196,7 +198,8 @@ TEST_CASE("drafts (case B69): at the model's length one row is left, and no draf
   CHECK(engine.acquired() == 4);
 }
 
-TEST_CASE("drafts (decision 2): a verify row costs 1 + d of the budget, and every row keeps its own") {
+TEST_CASE(
+    "drafts (decision 2): a verify row costs 1 + d of the budget, and every row keeps its own") {
   // Five rows a step for A and B, who both want three drafts: A gets 5 - 2 = 3, B none.
   SchedulerOptions options = with_slots(20, 2);
   options.max_sequences = 2;
@@ -219,7 +222,8 @@ TEST_CASE("drafts (decision 2): a verify row costs 1 + d of the budget, and ever
   CHECK(wider.drafted() == "0:3 1:1");
 }
 
-TEST_CASE("drafts (O6): a sequence alone waits for the result of its draft rows, not for a restart") {
+TEST_CASE(
+    "drafts (O6): a sequence alone waits for the result of its draft rows, not for a restart") {
   // U = 2, B = 4, overlap 1, alone. Plan 2: max(4, 0 + 4 + 1) + 3 = 8 positions. Plan 3 counts that
   // verify row as 4 rows: row 4 + 4 = position 8 has no block and A is the newest. Its need is an upper
   // bound: after one accepted row it is position 5, with two drafts to spare.

@@ -150,7 +150,8 @@ TEST_CASE("failed step (decision 9): with state everybody who was in it is preem
   CHECK(engine.last_end().preemptions == 1);
 }
 
-TEST_CASE("failed step (decision 9): with state and overlap the victims park behind their last step") {
+TEST_CASE(
+    "failed step (decision 9): with state and overlap the victims park behind their last step") {
   Engine engine(overlapped(stateful_with(10, 4, 3), 1));
   engine.add(kA, known(4, 4));
   engine.step();
@@ -220,7 +221,8 @@ TEST_CASE("failed step: twice in a row") {
   CHECK(engine.is_drained());
 }
 
-TEST_CASE("failed step (decision 9): a fork whose copies were in it starts over, its parent goes on") {
+TEST_CASE(
+    "failed step (decision 9): a fork whose copies were in it starts over, its parent goes on") {
   // A(6) forks at C = 6: B's tail copy 2>3 is queued in step 2, which fails: block 3 was never filled.
   Engine engine(engine_with(10, 4));
   engine.add(kA, known(6, 4));

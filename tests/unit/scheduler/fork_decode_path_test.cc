@@ -83,7 +83,8 @@ TEST_CASE("decode fork (O8): the first row is in the step that queues the copies
   CHECK(engine.emitted(kB) == 1);
 }
 
-TEST_CASE("decode fork (O8): limit counts new tokens: C + 1 known ones and positions to C + limit") {
+TEST_CASE(
+    "decode fork (O8): limit counts new tokens: C + 1 known ones and positions to C + limit") {
   // C = 6: three new tokens need positions 6, 7, 8: nine in all, three blocks, two of its own.
   Engine engine = with_parent(engine_with(10, 4), 6, 2);
   engine.fork(kA, kB, known(kAnyPrompt, 3));
@@ -120,7 +121,8 @@ TEST_CASE("decode fork (O8): the parent's later blocks go with destination 0") {
   CHECK(engine.owners(2) == 1);
 }
 
-TEST_CASE("decode fork (decision 6): a tail copy moves the whole block, or its valid rows on demand") {
+TEST_CASE(
+    "decode fork (decision 6): a tail copy moves the whole block, or its valid rows on demand") {
   for (const std::uint32_t prompt : {6u, 8u}) {
     SchedulerOptions options = engine_with(10, 4);
     options.tail_copy = TailCopy::kValidRows;
@@ -131,7 +133,8 @@ TEST_CASE("decode fork (decision 6): a tail copy moves the whole block, or its v
   }
 }
 
-TEST_CASE("decode fork (decision 13): while the fork waits the parent writes on in the shared tail") {
+TEST_CASE(
+    "decode fork (decision 13): while the fork waits the parent writes on in the shared tail") {
   // U = 2: B waits with pins on [1, 2]; rows 6 and 7 of A go into block 2, which B does not count
   // beyond C = 6. No copy is made for A.
   Engine engine = with_parent(engine_with(2, 4), 6, 3);
@@ -165,7 +168,8 @@ TEST_CASE("decode fork (O8): the child pins the state slot, then clones it into 
   CHECK(engine.slot_owners(1) == 1);
 }
 
-TEST_CASE("decode fork (decision 7): the parent sits out until its clone is queued, and no longer") {
+TEST_CASE(
+    "decode fork (decision 7): the parent sits out until its clone is queued, and no longer") {
   Engine engine = with_parent(stateful_with(10, 4, 2), 6);
   engine.fork(kA, kB, known(kAnyPrompt, 3));
   CHECK(engine.view(kA).frozen);
@@ -179,7 +183,8 @@ TEST_CASE("decode fork (decision 7): the parent sits out until its clone is queu
   CHECK(engine.counts(kA) == "H 7 C 6 F 1");
 }
 
-TEST_CASE("decode fork (decision 7): with steps in flight the fork settles first, at the later count") {
+TEST_CASE(
+    "decode fork (decision 7): with steps in flight the fork settles first, at the later count") {
   // Overlap 1: row 6 of A is in flight in step 2 when the fork comes at C = 6: it is forked at C = 7.
   SchedulerOptions options = stateful_with(10, 4, 2);
   options.overlap = 1;
@@ -276,7 +281,8 @@ TEST_CASE("decode fork (decision 7, case B82): groups get their slots one by one
   CHECK(engine.is_drained());
 }
 
-TEST_CASE("decode fork (decision 7): where every slot is a frozen parent's, the youngest fork yields") {
+TEST_CASE(
+    "decode fork (decision 7): where every slot is a frozen parent's, the youngest fork yields") {
   Engine engine(stateful_with(40, 4, 2));
   engine.add(kA, known(6, 4));
   engine.add(kB, known(6, 4));
@@ -356,7 +362,8 @@ TEST_CASE("decode fork (case B64): a preempted sample is recomputed alone") {
   CHECK(engine.is_drained());
 }
 
-TEST_CASE("decode fork (decision 7): of a parent with nothing processed it is an ordinary request") {
+TEST_CASE(
+    "decode fork (decision 7): of a parent with nothing processed it is an ordinary request") {
   Engine engine(engine_with(10, 4));
   engine.add(kA, known(6, 9));
   engine.fork(kA, kB, known(4, 2));  // A waits
@@ -399,7 +406,8 @@ TEST_CASE("decode fork (decision 7): a parent that ends while the fork settles i
   CHECK(engine.chunks() == "1[0,4)!");
 }
 
-TEST_CASE("decode fork (decision 7): a parent that goes after it was pinned leaves the fork its rows") {
+TEST_CASE(
+    "decode fork (decision 7): a parent that goes after it was pinned leaves the fork its rows") {
   // With state and without; the parent is aborted before the fork gets its blocks.
   for (const bool state : {false, true}) {
     Engine engine = with_parent(state ? stateful_with(10, 4, 2) : engine_with(10, 4), 6);
@@ -459,7 +467,8 @@ TEST_CASE("decode fork (O10): aborted while it settles, the parent goes on") {
   CHECK(engine.ends() == "1 aborted 0; 0 limit 9");
 }
 
-TEST_CASE("decode fork (O10): aborted while pinned, every pin is dropped once and the parent goes on") {
+TEST_CASE(
+    "decode fork (O10): aborted while pinned, every pin is dropped once and the parent goes on") {
   Engine engine = with_parent(stateful_with(10, 4, 1), 6);
   engine.fork(kA, kB, known(kAnyPrompt, 3));
   CHECK(engine.owners(1) == 2);
@@ -572,7 +581,8 @@ TEST_CASE("decode fork (O3): known outputs count at arrival, with C + 1 known to
   CHECK_FALSE(engine.knows(kC));
 }
 
-TEST_CASE("decode fork (O3): a fork that needs more than the pool has is NEVER, not a shorter request") {
+TEST_CASE(
+    "decode fork (O3): a fork that needs more than the pool has is NEVER, not a shorter request") {
   // U = 2, C = 8: the ninth known token has no block. Its own prompt of one token would have fitted.
   Engine engine(engine_with(2, 4));
   engine.add(kA, hidden(8, 100));
@@ -580,6 +590,28 @@ TEST_CASE("decode fork (O3): a fork that needs more than the pool has is NEVER, 
   CHECK(engine.fork(kA, kB, hidden(kAnyPrompt, 5)) == Answer::kNever);
   CHECK_FALSE(engine.knows(kB));
   CHECK(engine.stats().answered_never == 1);
+}
+
+TEST_CASE(
+    "decode fork (O3): a known output that no longer fits at the settled count is NEVER at once") {
+  // U = 4: sixteen positions. Asked for at C = 6, ten new tokens fit; the fork settles at C = 7, where
+  // they end at position 16. It does not start a run that it cannot finish.
+  SchedulerOptions options = stateful_with(4, 4, 2);
+  options.overlap = 1;
+  Engine engine(options);
+  engine.add(kA, known(6, 3));
+  engine.step();
+  engine.step();
+  CHECK(engine.counts(kA) == "H 7 C 6 F 1");
+  CHECK(engine.fork(kA, kB, known(kAnyPrompt, 10)) == Answer::kOk);
+  engine.plan();
+  engine.finish_step();
+  engine.plan();
+  CHECK(engine.ends() == "1 never 0");
+  CHECK_FALSE(engine.view(kA).frozen);
+  engine.drain();
+  CHECK(engine.ends() == "1 never 0; 0 limit 3");
+  CHECK(engine.is_drained());
 }
 
 TEST_CASE("decode fork (decision 1): max_model_len clips a fork's new tokens") {

@@ -35,7 +35,8 @@ TEST_CASE("prompt fork (O8): chapter 4.2's fork at ten processed rows") {
   CHECK(engine.owners(1) == 1);
 }
 
-TEST_CASE("prompt fork (O8): C inside a block: complete blocks shared, tail copied, rest computed") {
+TEST_CASE(
+    "prompt fork (O8): C inside a block: complete blocks shared, tail copied, rest computed") {
   // C = 6 of a prompt of 10: block 1 shared; ceil(10 / 4) - 1 = 2 blocks of its own, the first one
   // receives the tail; rows 6..9 are the chunk.
   Engine engine = with_parent(engine_with(10, 4), 6);
@@ -51,7 +52,8 @@ TEST_CASE("prompt fork (O8): C inside a block: complete blocks shared, tail copi
   CHECK(engine.stats().recomputed_rows == 0);
 }
 
-TEST_CASE("prompt fork (O8): C at the end of a block: nothing is copied and nothing waits for a copy") {
+TEST_CASE(
+    "prompt fork (O8): C at the end of a block: nothing is copied and nothing waits for a copy") {
   Engine engine = with_parent(engine_with(10, 4), 8);
   engine.fork(kA, kB, known(10, 2));
   engine.plan();
@@ -65,7 +67,8 @@ TEST_CASE("prompt fork (O8): C at the end of a block: nothing is copied and noth
   CHECK(engine.stats().forks == 1);
 }
 
-TEST_CASE("prompt fork (O8): the two paths part at C: a prompt of C rows decodes, of C + 1 prefills") {
+TEST_CASE(
+    "prompt fork (O8): the two paths part at C: a prompt of C rows decodes, of C + 1 prefills") {
   for (const std::uint32_t prompt : {8u, 9u}) {
     Engine engine = with_parent(engine_with(10, 4), 8);
     engine.fork(kA, kB, known(prompt, 2));
@@ -80,7 +83,8 @@ TEST_CASE("prompt fork (O8): the two paths part at C: a prompt of C rows decodes
   }
 }
 
-TEST_CASE("prompt fork (O8): demand is the need less the blocks that stay shared, one less is LATER") {
+TEST_CASE(
+    "prompt fork (O8): demand is the need less the blocks that stay shared, one less is LATER") {
   // C = 6, prompt 14: ceil(14 / 4) - 1 = 3 blocks. The parent's two and three more make five.
   for (const std::uint32_t usable : {5u, 4u}) {
     Engine engine = with_parent(engine_with(usable, 4), 6, 2);
@@ -181,7 +185,8 @@ TEST_CASE("prompt fork (O8): of a parent inside its own prompt, at the rows it h
   CHECK(engine.is_drained());
 }
 
-TEST_CASE("prompt fork (decision 7): with state a parent inside its prompt settles chunk by chunk") {
+TEST_CASE(
+    "prompt fork (decision 7): with state a parent inside its prompt settles chunk by chunk") {
   SchedulerOptions options = stateful_with(10, 4, 2);
   options.max_sequences = 2;
   options.token_budget = TokenCount(4);
@@ -204,7 +209,8 @@ TEST_CASE("prompt fork (decision 7): with state a parent inside its prompt settl
   CHECK(engine.is_drained());
 }
 
-TEST_CASE("prompt fork (decision 7): a refused fork waits with its pins and holds the queue behind it") {
+TEST_CASE(
+    "prompt fork (decision 7): a refused fork waits with its pins and holds the queue behind it") {
   // U = 4: A [1, 2], B(14) lacks a block. C(4) would fit, but comes after a refused fork.
   Engine engine = with_parent(engine_with(4, 4), 6, 3);
   engine.fork(kA, kB, known(14, 1));
@@ -320,6 +326,16 @@ TEST_CASE("prompt fork (decision 7): under adopt a tail that nobody else owns is
   CHECK(engine.copies() == "");
   CHECK(engine.table(kB) == "[1, 2, 3, 4]");
   CHECK(engine.chunks() == "1[6,16)!");
+}
+
+TEST_CASE("prompt fork (decision 1): max_model_len clips a fork's limit") {
+  // Prompt 10, max_model_len 12: positions 10 and 11 are left, so three tokens.
+  SchedulerOptions options = engine_with(10, 4);
+  options.max_model_len = TokenCount(12);
+  Engine engine = with_parent(options, 6, 2);
+  engine.fork(kA, kB, hidden(10, 100));
+  engine.drain();
+  CHECK(engine.ends() == "0 limit 2; 1 limit 3");
 }
 
 TEST_CASE("prompt fork (O3): a prompt that exceeds the pool or the model is NEVER") {

@@ -146,7 +146,11 @@ const StepPlan& Engine::plan() {
   // The worker's mirror of the batch, from the deltas alone.
   for (const Left& gone : plan_.left) REQUIRE(batch_.erase(gone.sequence) == 1);
   after_act();
-  if (plan_.empty) return plan_;
+  if (plan_.empty) {
+    last_rows_.clear();
+    check_tables();
+    return plan_;
+  }
   for (const Joined& fresh : plan_.joined) {
     REQUIRE(batch_.emplace(fresh.sequence, fresh.epoch).second);
   }
@@ -155,7 +159,22 @@ const StepPlan& Engine::plan() {
   for (const Chunk& chunk : plan_.chunks) flying.rows.emplace(chunk.sequence, chunk.epoch);
   last_rows_ = flying.rows;
   flying_.push_back(flying);
+  check_tables();
   return plan_;
+}
+
+// Rule O6: after the plan table == need for whoever takes part in it (its own rows are in F by now);
+// nobody else keeps more than the need without a further row.
+void Engine::check_tables() const {
+  for (const SequenceId id : fast_.running()) {
+    const SequenceView seen = view(id);
+    const BlockCount need = need_without_row(seen.rows, fast_.options().block_size);
+    if (in_step(id)) {
+      REQUIRE(seen.table.size() == need.value);
+    } else {
+      REQUIRE(seen.table.size() <= need.value);
+    }
+  }
 }
 
 void Engine::pass_copies() {
@@ -175,8 +194,7 @@ void Engine::finish_step(std::initializer_list<Yield> rows) {
   std::vector<RowResult> results;
   for (const Yield& row : rows) {
     REQUIRE(step.rows.count(row.sequence) == 1);
-    results.push_back(
-        {row.sequence, step.rows.at(row.sequence), TokenCount(row.tokens), row.ends});
+    results.push_back({row.sequence, step.rows.at(row.sequence), TokenCount(row.tokens), row.ends});
   }
   const StepResult result{StepNumber{step.step}, false, results.data(), results.size()};
   fast_.on_step_complete(result);
@@ -325,7 +343,8 @@ std::string Engine::chunks() const {
 std::string Engine::drafted() const {
   std::string result;
   for (const Drafted& row : plan_.drafted) {
-    add_word(result, std::to_string(value_of(row.sequence)) + ":" + std::to_string(row.drafts.value));
+    add_word(result,
+             std::to_string(value_of(row.sequence)) + ":" + std::to_string(row.drafts.value));
   }
   return result;
 }

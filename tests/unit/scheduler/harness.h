@@ -4,7 +4,7 @@
 // that an expected value can be written down before the run.
 //
 // Every act is done twice, with the fast path on and with the row-by-row twin, and both are audited:
-// journals, state hashes and plans must stay equal.
+// journals, state hashes and plans must stay equal, and after a plan every table has its need (O6).
 
 #include <deque>
 #include <initializer_list>
@@ -97,7 +97,7 @@ class Engine {
   std::uint32_t emitted(SequenceId id) const { return view(id).emitted.value; }
   std::uint32_t slot(SequenceId id) const { return index_of(view(id).state); }
   std::string phase(SequenceId id) const;
-  /// Of the last dispatched step: has it a row or a chunk of this sequence?
+  /// Has the last plan a row or a chunk of this sequence?
   bool in_step(SequenceId id) const;
   /// "blocks, lacking 1, held by 0, until step 4"; "nothing" if it does not wait.
   std::string why(SequenceId id) const;
@@ -125,6 +125,7 @@ class Engine {
   };
 
   void after_act();
+  void check_tables() const;
 
   Scheduler fast_;
   Scheduler slow_;

@@ -66,7 +66,8 @@ TEST_CASE("limits (decision 1): planning never passes the limit, hidden or not")
   }
 }
 
-TEST_CASE("limits (decision 1): max_model_len bounds positions, so the output may pass it by one token") {
+TEST_CASE(
+    "limits (decision 1): max_model_len bounds positions, so the output may pass it by one token") {
   // Prompt 10, max_model_len 12: rows 10 and 11 may be written: tokens 1, 2, 3, the last one unwritten.
   SchedulerOptions options = engine_with(10, 4);
   options.max_model_len = TokenCount(12);

@@ -15,7 +15,8 @@ TEST_CASE("need (O1): a block holds at least one position") {
   CHECK(broken_rule([] { Scheduler scheduler(engine_with(4, 0)); }) == "O1");
 }
 
-TEST_CASE("need (O4, case B67): the block comes with the first row in it, not one row early or late") {
+TEST_CASE(
+    "need (O4, case B67): the block comes with the first row in it, not one row early or late") {
   // B = 4, prompt 3. Row 3 is the fourth of block 1; row 4 is the first of block 2.
   Engine engine(engine_with(10, 4));
   engine.add(kA, known(3, 9));

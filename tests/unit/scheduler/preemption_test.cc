@@ -102,7 +102,8 @@ TEST_CASE("preemption (O6): a victim whose blocks are all shared makes no room, 
   CHECK(engine.is_drained());
 }
 
-TEST_CASE("preemption (case B62): a restart prefills prompt and output, then emits the next token") {
+TEST_CASE(
+    "preemption (case B62): a restart prefills prompt and output, then emits the next token") {
   // B(3) is preempted after 5 tokens: 8 known, 7 computed (the fifth was never written). A(4) takes
   // its third block at position 8, in pass 5. U = 4: two blocks each until then.
   Engine engine(engine_with(4, 4));
@@ -193,7 +194,8 @@ TEST_CASE("preemption (O6, O9): a victim in flight parks, and one victim is enou
   CHECK(engine.joined() == "[0]");
 }
 
-TEST_CASE("preemption (decision 4, case B24): the late token counts once and touches no reset count") {
+TEST_CASE(
+    "preemption (decision 4, case B24): the late token counts once and touches no reset count") {
   Engine engine = two_at_the_brink(known(4, 8), known(4, 8));
   engine.plan();
   CHECK(engine.emitted(kB) == 4);

@@ -80,6 +80,62 @@ TEST_CASE("queue order (decision 4): no admission in a pass in which a sequence 
   CHECK(engine.waiting() == "[4, 3]");
 }
 
+TEST_CASE("queue order (decision 4): a sit-out alone holds admissions back as well") {
+  // U = 3, overlap 1: A(4) with four drafts [1], C [2], block 3 free. C is aborted in flight: parked.
+  // A's row 4 and its drafts want two blocks: one free and one parked cover them, so A sits out; B(1)
+  // could have the free one, but A comes first.
+  SchedulerOptions options = engine_with(3, 4);
+  options.overlap = 1;
+  options.draft_ids = 2;
+  Engine engine(options);
+  engine.add(kA, hidden(4, 100, 4));
+  engine.add(kC, hidden(1, 100));
+  engine.plan();
+  engine.abort(kC);
+  engine.add(kD, known(1, 1));
+  CHECK(engine.plan().cause == Cause::kPressure);
+  CHECK(engine.last_plan().empty);
+  CHECK(engine.stats().sat_out == 1);
+  CHECK(engine.stats().preemptions == 0);
+  CHECK(engine.available() == 1);
+  CHECK(engine.waiting() == "[3]");
+  engine.finish_step();
+  engine.plan();
+  CHECK(engine.table(kA) == "[1, 3, 2]");
+  CHECK(engine.waiting() == "[3]");  // now for want of a block
+}
+
+TEST_CASE(
+    "queue order (decision 4): nor is a fork that would fit admitted while somebody sits out") {
+  // U = 9, overlap 1. Step 1: A(8) [1, 2], B(4) [3]. Step 2: A row 8 [1, 2, 4]; B row 4 and eight drafts,
+  // 13 positions [3, 5, 6, 7]; C(1) [8], aborted in flight. D, forked from A at C = 8 with a prompt of 9,
+  // needs one block, and block 9 is free. Step 3: B wants max(5, 4 + 9 + 1) + 8 = 22 positions, two
+  // blocks more: one free and one parked cover them, so it sits out.
+  SchedulerOptions options = engine_with(9, 4);
+  options.overlap = 1;
+  options.draft_ids = 2;
+  Engine engine(options);
+  engine.add(kA, known(8, 9));
+  engine.add(kB, hidden(4, 100, 8));
+  engine.plan();
+  engine.finish_step();
+  engine.add(kC, hidden(1, 100));
+  engine.plan();
+  CHECK(engine.table(kB) == "[3, 5, 6, 7]");
+  engine.abort(kC);
+  engine.fork(kA, kD, known(9, 1));
+  engine.plan();
+  CHECK(engine.stats().sat_out == 1);
+  CHECK(engine.stats().preemptions == 0);
+  CHECK(engine.available() == 1);
+  CHECK(engine.forks() == "[3]");
+  CHECK(engine.in_step(kA));
+  engine.finish_step();  // step 2: all drafts rejected, block 8 is back
+  engine.plan();
+  CHECK(engine.forks() == "[]");
+  CHECK(engine.in_step(kB));
+}
+
 TEST_CASE("queue order (decision 2): running rows, then unfinished prompts, then new admissions") {
   SchedulerOptions options = engine_with(100, 4);
   options.max_sequences = 4;

@@ -184,18 +184,18 @@ TEST_CASE("journal: one request from arrival to end, in the order of events") {
   engine.add(kA, known(4, 2));
   engine.step();
   engine.step();
-  const std::vector<Verb> expected = {
-      Verb::kArrive, Verb::kAnswer, Verb::kAcquire, Verb::kChunk, Verb::kStep, Verb::kResult,
-      Verb::kAcquire, Verb::kJoin, Verb::kStep, Verb::kResult, Verb::kRelease, Verb::kEnd};
+  const std::vector<Verb> expected = {Verb::kArrive, Verb::kAnswer, Verb::kAcquire, Verb::kChunk,
+                                      Verb::kStep,   Verb::kResult, Verb::kAcquire, Verb::kJoin,
+                                      Verb::kStep,   Verb::kResult, Verb::kRelease, Verb::kEnd};
   CHECK(verbs_of(engine) == expected);
   const std::vector<Record> records = engine.records();
   CHECK(records[0].count == 4);  // prompt
   CHECK(records[0].aux == 2);    // limit
   CHECK(records[1].detail == static_cast<std::uint16_t>(Answer::kOk));
-  CHECK(records[1].count == 1);  // blocks asked for
-  CHECK(records[4].aux == 4);    // prompt rows
-  CHECK(records[8].count == 1);  // rows
-  CHECK(records[11].count == 2); // tokens emitted
+  CHECK(records[1].count == 1);   // blocks asked for
+  CHECK(records[4].aux == 4);     // prompt rows
+  CHECK(records[8].count == 1);   // rows
+  CHECK(records[11].count == 2);  // tokens emitted
   CHECK(records[11].detail == static_cast<std::uint16_t>(EndReason::kLimit));
   CHECK(engine.ids_with(Verb::kRelease) == "[1, 2]");
 }

@@ -105,7 +105,8 @@ TEST_CASE("wait reasons (case B58): whoever is refused names a holder, a fence o
   CHECK(engine.is_drained());
 }
 
-TEST_CASE("wait reasons (decision 7): a settling fork names its parent's last step, not the newest one") {
+TEST_CASE(
+    "wait reasons (decision 7): a settling fork names its parent's last step, not the newest one") {
   // Overlap 2: A sits out from step 3 on, B goes on in steps 3 and 4.
   Engine engine(overlapped(stateful_with(40, 4, 3), 2));
   engine.add(kA, known(6, 9));

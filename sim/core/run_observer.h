@@ -1,0 +1,31 @@
+#pragma once
+// Whoever watches a run while it happens. Nothing it does reaches the run.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "engine/scheduler.h"
+
+namespace pinfold::sim {
+
+/// Calls come in the order of simulated time. Each member does nothing unless it is overridden.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+
+  /// A request arrives; what the scheduler answered is in the records that follow.
+  virtual void on_arrival(std::uint32_t /*request*/, std::int64_t /*arrival_ns*/) {}
+
+  /// From `from_ns` to `to_ns` every request that the last plan left waiting waited for `cause`, what
+  /// refused the head of the queue; a request that arrived meanwhile waited for the running step.
+  virtual void on_wait(Cause /*cause*/, std::int64_t /*from_ns*/, std::int64_t /*to_ns*/) {}
+
+  /// Whole journal records, each once, with the time at which they happened.
+  virtual void on_records(std::span<const std::byte> /*records*/, std::int64_t /*now_ns*/) {}
+
+  /// A request's first token reached the host.
+  virtual void on_first_token(std::uint32_t /*request*/, std::int64_t /*now_ns*/) {}
+};
+
+}  // namespace pinfold::sim

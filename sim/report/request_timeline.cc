@@ -1,0 +1,315 @@
+#include "sim/report/request_timeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/config/json_writer.h"
+#include "sim/report/decimal.h"
+
+namespace pinfold::sim {
+namespace {
+
+using Kind = TimelineEvent::Kind;
+
+const char* word_of(Kind kind) {
+  switch (kind) {
+    case Kind::kArrive: return "arrive";
+    case Kind::kWait: return "wait";
+    case Kind::kLater: return "later";
+    case Kind::kAdmit: return "admit";
+    case Kind::kNever: return "never";
+    case Kind::kChunk: return "chunk";
+    case Kind::kFirstToken: return "first_token";
+    case Kind::kDecode: return "decode";
+    case Kind::kSitOut: return "sit_out";
+    case Kind::kPreempt: return "preempt";
+    case Kind::kForkMissed: return "fork_missed";
+    case Kind::kDemote: return "demote";
+    case Kind::kEnd: return "end";
+  }
+  return "?";
+}
+
+const char* word_of(Wait wait) {
+  switch (wait) {
+    case Wait::kBlocks: return "blocks";
+    case Wait::kSlot: return "a state slot";
+    case Wait::kFence: return "a fence";
+    case Wait::kFork: return "a fork";
+    case Wait::kRunLimit: return "the run limit";
+    case Wait::kBudget: return "the token budget";
+    case Wait::kStep: return "the running step to end";
+  }
+  return "?";
+}
+
+const char* word_of(EndReason reason) {
+  switch (reason) {
+    case EndReason::kStop: return "stop";
+    case EndReason::kLimit: return "limit";
+    case EndReason::kAborted: return "aborted";
+    case EndReason::kNever: return "never";
+  }
+  return "?";
+}
+
+EndReason end_reason(const TimelineEvent& event) { return static_cast<EndReason>(event.c); }
+
+/// "3 blocks", "1 block".
+std::string count(std::uint64_t number, std::string_view noun) {
+  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
+std::string asked(const TimelineEvent& event) {
+  return event.b == 0 ? count(event.a, "block")
+                      : count(event.a, "block") + " and " + count(event.b, "state slot");
+}
+
+std::int64_t sum_of(const std::array<std::int64_t, kWaits>& waited_ns) {
+  std::int64_t sum_ns = 0;
+  for (const std::int64_t part : waited_ns) sum_ns += part;
+  return sum_ns;
+}
+
+/// "1.5 s: 1.2 for blocks, 0.3 for the token budget".
+std::string parts_of(const std::array<std::int64_t, kWaits>& waited_ns) {
+  std::string text = seconds(sum_of(waited_ns), 6) + " s";
+  std::string_view before = ": ";
+  for (std::size_t i = 0; i < kWaits; ++i) {
+    if (waited_ns[i] == 0) continue;
+    text +=
+        fmt::format("{}{} for {}", before, seconds(waited_ns[i], 6), word_of(static_cast<Wait>(i)));
+    before = ", ";
+  }
+  return text;
+}
+
+void write_waits(JsonWriter& json, const std::array<std::int64_t, kWaits>& waited_ns) {
+  json.key("wait_ns_by_reason").open_object();
+  for (std::size_t i = 0; i < kWaits; ++i) {
+    json.key(name_of(static_cast<Wait>(i))).integer(static_cast<std::uint64_t>(waited_ns[i]));
+  }
+  json.close();
+  json.key("wait_ns_total").integer(static_cast<std::uint64_t>(sum_of(waited_ns)));
+}
+
+std::string sentence(const TimelineEvent& event) {
+  switch (event.kind) {
+    case Kind::kArrive:
+      return fmt::format("arrives: {}, {}", count(event.a, "prompt token"),
+                         count(event.b, "output token"));
+    case Kind::kWait: return fmt::format("waits {}", parts_of(event.waited_ns));
+    case Kind::kLater:
+      return fmt::format("LATER, for {}: it asks for {}", word_of(event.wait), asked(event));
+    case Kind::kAdmit: return fmt::format("OK: gets {}", asked(event));
+    case Kind::kNever: return "NEVER: no pool of this size can hold it";
+    case Kind::kChunk:
+      return fmt::format("chunk: prompt positions {} to {} in step {}", event.a,
+                         event.a + event.b - 1, event.c);
+    case Kind::kFirstToken: return "first token";
+    case Kind::kDecode: return fmt::format("decodes, with {} known", count(event.a, "token"));
+    case Kind::kSitOut:
+      return fmt::format("sits out {} for want of blocks", count(event.a, "step"));
+    case Kind::kPreempt:
+      return fmt::format("preempted: lets go {}, keeps {}, {} in flight", count(event.c, "block"),
+                         count(event.a, "known token"), count(event.b, "row"));
+    case Kind::kForkMissed: return "its fork is missed: an ordinary request from here";
+    case Kind::kDemote: return "demoted: its pins are dropped, it waits with its whole prompt";
+    case Kind::kEnd:
+      return fmt::format("ends ({}) after {}; it held at most {}", word_of(end_reason(event)),
+                         count(event.a, "token"), count(event.b, "block"));
+  }
+  return "?";
+}
+
+void write_event(JsonWriter& json, const TimelineEvent& event) {
+  const auto number = [&](std::string_view name, std::uint64_t value) {
+    json.key(name).integer(value);
+  };
+  json.open_object();
+  json.key("time_s").number(seconds(event.at_ns, 9));
+  json.key("event").string(word_of(event.kind));
+  switch (event.kind) {
+    case Kind::kArrive:
+      number("prompt_tokens", event.a);
+      number("output_tokens", event.b);
+      break;
+    case Kind::kWait: write_waits(json, event.waited_ns); break;
+    case Kind::kLater: json.key("reason").string(name_of(event.wait)); [[fallthrough]];
+    case Kind::kAdmit:
+      number("blocks", event.a);
+      number("state_slots", event.b);
+      break;
+    case Kind::kChunk:
+      number("first_position", event.a);
+      number("rows", event.b);
+      number("step", event.c);
+      break;
+    case Kind::kDecode: number("known_tokens", event.a); break;
+    case Kind::kSitOut: number("steps", event.a); break;
+    case Kind::kPreempt:
+      number("known_tokens", event.a);
+      number("rows_in_flight", event.b);
+      number("blocks", event.c);
+      break;
+    case Kind::kEnd:
+      json.key("reason").string(word_of(end_reason(event)));
+      number("tokens", event.a);
+      number("blocks_most", event.b);
+      break;
+    case Kind::kNever:
+    case Kind::kFirstToken:
+    case Kind::kForkMissed:
+    case Kind::kDemote: break;
+  }
+  json.close();
+}
+
+}  // namespace
+
+TimelineEvent& RequestTimeline::add(Kind kind, std::int64_t at_ns) {
+  TimelineEvent& event = events_.emplace_back();
+  event.kind = kind;
+  event.at_ns = at_ns;
+  return event;
+}
+
+void RequestTimeline::on_arrival(std::uint32_t request, std::int64_t arrival_ns) {
+  if (request != request_) return;
+  TimelineEvent& event = add(Kind::kArrive, arrival_ns);
+  event.a = asked_.prompt;
+  event.b = asked_.output;
+  arrival_ns_ = arrival_ns;
+  waiting_ = true;
+}
+
+void RequestTimeline::on_wait(Cause cause, std::int64_t from_ns, std::int64_t to_ns) {
+  if (!waiting_) return;
+  // A plan sees what has arrived by its time; what comes behind it waits for the step.
+  if (arrival_ns_ <= from_ns) {
+    add_wait(wait_of(cause), from_ns, to_ns);
+  } else {
+    add_wait(Wait::kStep, arrival_ns_, to_ns);
+  }
+}
+
+void RequestTimeline::add_wait(Wait wait, std::int64_t from_ns, std::int64_t to_ns) {
+  if (from_ns == to_ns) return;
+  waited_ns_[static_cast<std::size_t>(wait)] += to_ns - from_ns;
+  // The reason changes with every pass of the scheduler: a stretch of waiting is one event.
+  if (events_.empty() || events_.back().kind != Kind::kWait) add(Kind::kWait, from_ns);
+  events_.back().waited_ns[static_cast<std::size_t>(wait)] += to_ns - from_ns;
+}
+
+void RequestTimeline::on_first_token(std::uint32_t request, std::int64_t now_ns) {
+  if (request == request_) add(Kind::kFirstToken, now_ns);
+}
+
+void RequestTimeline::on_records(std::span<const std::byte> records, std::int64_t now_ns) {
+  for (std::size_t at = 0; at < records.size();) {
+    Record record;
+    std::memcpy(&record, records.data() + at, sizeof record);
+    at += sizeof record + ids_after(record) * sizeof(BlockId);
+    if (record.verb == Verb::kStep) {
+      ++steps_;
+    } else if (record.sequence == request_) {
+      take(record, now_ns);
+    }
+  }
+}
+
+void RequestTimeline::take(const Record& record, std::int64_t now_ns) {
+  switch (record.verb) {
+    case Verb::kAnswer: take_answer(record, now_ns); return;
+    case Verb::kAcquire:
+    case Verb::kPin:
+      if (record.pool == PoolKind::kBlocks) blocks_ += record.count;
+      blocks_most_ = std::max(blocks_most_, blocks_);
+      return;
+    case Verb::kRelease:
+    case Verb::kPark: {
+      // A preempted sequence lets go behind the record that says so.
+      if (record.pool != PoolKind::kBlocks) return;
+      blocks_ -= std::min<std::uint64_t>(blocks_, record.count);
+      if (!events_.empty() && events_.back().kind == Kind::kPreempt) {
+        events_.back().c += record.count;
+      }
+      return;
+    }
+    case Verb::kChunk: {
+      TimelineEvent& event = add(Kind::kChunk, now_ns);
+      event.a = record.aux;
+      event.b = record.count;
+      event.c = steps_ + 1;
+      return;
+    }
+    case Verb::kJoin: add(Kind::kDecode, now_ns).a = record.count; return;
+    case Verb::kSitOut:
+      if (events_.empty() || events_.back().kind != Kind::kSitOut) add(Kind::kSitOut, now_ns);
+      ++events_.back().a;
+      return;
+    case Verb::kPreempt: {
+      TimelineEvent& event = add(Kind::kPreempt, now_ns);
+      event.a = record.count;
+      event.b = record.aux;
+      waiting_ = true;
+      return;
+    }
+    case Verb::kForkMissed: add(Kind::kForkMissed, now_ns); return;
+    case Verb::kDemote: add(Kind::kDemote, now_ns); return;
+    case Verb::kEnd: {
+      TimelineEvent& event = add(Kind::kEnd, now_ns);
+      event.a = record.count;
+      event.b = blocks_most_;
+      event.c = record.detail;
+      waiting_ = false;
+      return;
+    }
+    default: return;
+  }
+}
+
+void RequestTimeline::take_answer(const Record& record, std::int64_t now_ns) {
+  const auto answer = static_cast<Answer>(record.detail & 0xFF);
+  const Kind kind = answer == Answer::kOk      ? Kind::kAdmit
+                    : answer == Answer::kLater ? Kind::kLater
+                                               : Kind::kNever;
+  TimelineEvent& event = add(kind, now_ns);
+  event.a = record.count;
+  event.b = record.aux;
+  event.wait = wait_of(static_cast<Cause>(record.detail >> 8));
+  if (answer != Answer::kLater) waiting_ = false;
+}
+
+std::string timeline_text(const RequestTimeline& timeline, const Provenance& provenance) {
+  std::string text = fmt::format("Request {} of {}\n", timeline.request(), provenance.trace);
+  if (timeline.events().empty()) text += "It never arrived: the run ended before.\n";
+  text += fmt::format("{:>16}   event\n", "time (s)");
+  for (const TimelineEvent& event : timeline.events()) {
+    text += fmt::format("{:>16}   {}\n", seconds(event.at_ns, 6), sentence(event));
+  }
+  text += fmt::format("Waited {}", parts_of(timeline.waited_ns()));
+  return text + fmt::format("\nConfiguration {}, seed {}, version {}\n", provenance.config_digest,
+                            provenance.seed, provenance.version);
+}
+
+std::string timeline_json(const RequestTimeline& timeline, const Provenance& provenance) {
+  JsonWriter json;
+  json.open_object();
+  json.key("request").integer(timeline.request());
+  json.key("events").open_array();
+  for (const TimelineEvent& event : timeline.events()) write_event(json, event);
+  json.close();
+  write_waits(json, timeline.waited_ns());
+  json.key("version").string(provenance.version);
+  json.key("trace").string(provenance.trace);
+  json.key("trace_digest").string(provenance.trace_digest);
+  json.key("config_digest").string(provenance.config_digest);
+  json.key("seed").integer(provenance.seed);
+  json.close();
+  return json.finish();
+}
+
+}  // namespace pinfold::sim
