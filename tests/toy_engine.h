@@ -5,10 +5,11 @@
 // block, row, slot or copy shows as a wrong token (invariant: with token = f(history), the emitted
 // sequence is the same with and without preemption, drafts and forks).
 //
-// Host and device are apart: plan() queues work with the tables of that moment, the device runs it later,
-// in order, in one lane. One writer does not queue, as if it had a lane of its own: an id is overwritten as
-// soon as it has been issued, and a prompt's rows are loaded into new blocks at admission. So a release
-// that comes too early destroys what queued work still reads, or lets queued work destroy loaded rows.
+// Host and device are apart: plan() queues work with the tables of that moment, the device runs it
+// later, in order, in one lane. One writer does not queue, as if it had a lane of its own: an id is
+// overwritten as soon as it has been issued, and a prompt's rows are loaded into new blocks at admission.
+// So a release that comes too early destroys what queued work still reads, or lets queued work destroy
+// loaded rows.
 
 #include <deque>
 #include <map>

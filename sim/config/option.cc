@@ -287,7 +287,8 @@ const Option kOptions[] = {
      choice<&RunConfig::fork, &ForkConfig::sole_owner, SoleOwner>(kSoleOwners)},
 
     {"cost.device", "",
-     "Whose step times are simulated: the name of a built-in device (configs/devices), the path of a "
+     "Whose step times are simulated: the name of a built-in device (configs/devices), the path of "
+     "a "
      "device file (.json), or none: then the coefficients below.",
      text<&C::device_name>(kDeviceExpected)},
     {"cost.device_digest", "",

@@ -25,7 +25,7 @@ struct DeviceProvenance {
 struct CostProvenance {
   std::string name = "none";
   std::optional<DeviceProvenance> device;
-  std::string block_size_effect;  // which times depend on the block size
+  std::string block_size_effect = "not modelled";  // which times depend on the block size
 };
 
 CostProvenance cost_provenance(const RunConfig& config);

@@ -92,7 +92,8 @@ bool window_is_whole(TokenCount end, TokenCount written, TokenCount window, Toke
 
 /// The slice that stores the state after `processed` positions: with reordering, the rows of positions
 /// [processed - min(processed, window), processed). `written`: positions written to the slot so far,
-/// rejected drafts and rows in flight included. Throws InvariantViolation if the window is no longer whole.
+/// rejected drafts and rows in flight included. Throws InvariantViolation if the window is no longer
+/// whole.
 StateSlice select_state_slice(const StateModel& model, TokenCount processed, TokenCount written);
 
 /// A move in bytes: from the slot's first byte, to the image's.

@@ -30,7 +30,8 @@ struct Row {
 
 class Anchor {
  public:
-  explicit Anchor(const sim::Trace& trace) : trace_(trace), ring_(kIds), tables_(kRunning * kTableMax) {
+  explicit Anchor(const sim::Trace& trace)
+      : trace_(trace), ring_(kIds), tables_(kRunning * kTableMax) {
     for (std::uint32_t id = 0; id < kIds; ++id) ring_[id] = id;
     tail_ = kIds;
     for (std::uint32_t n = kRunning; n-- > 0;) free_tables_.push_back(n);
@@ -64,7 +65,8 @@ class Anchor {
   }
 
   void finish(const Row& row) {
-    for (std::uint32_t n = row.blocks; n-- > 0;) ring_[tail_++ % kIds] = tables_[row.table * kTableMax + n];
+    for (std::uint32_t n = row.blocks; n-- > 0;)
+      ring_[tail_++ % kIds] = tables_[row.table * kTableMax + n];
     free_tables_.push_back(row.table);
     note(2, row.request, row.blocks);
   }

@@ -77,9 +77,12 @@ int main_of(int argc, char** argv) {
   const sim::Trace& trace = read.value();
   if (argc < 3) return compare(trace);
   const std::string_view what = argv[2];
-  if (what == "anchor") std::printf("%llu\n", static_cast<unsigned long long>(run_anchor(trace).digest));
-  if (what == "engine") std::printf("%llu\n", static_cast<unsigned long long>(replay(trace, true).digest));
-  if (what == "slow") std::printf("%llu\n", static_cast<unsigned long long>(replay(trace, false).digest));
+  if (what == "anchor")
+    std::printf("%llu\n", static_cast<unsigned long long>(run_anchor(trace).digest));
+  if (what == "engine")
+    std::printf("%llu\n", static_cast<unsigned long long>(replay(trace, true).digest));
+  if (what == "slow")
+    std::printf("%llu\n", static_cast<unsigned long long>(replay(trace, false).digest));
   return 0;
 }
 

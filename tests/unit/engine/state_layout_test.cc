@@ -180,7 +180,7 @@ TEST_CASE("state slice (O14): runs become bytes layer by layer, each ring in its
 
 // --- The twin -------------------------------------------------------------------------------------
 
-/// A slot as the model writes it: every byte of position q's row in layer l carries a tag of (l, q, byte).
+/// A slot as the model writes it: each byte of position q's row in layer l has a tag of (l, q, byte).
 std::uint8_t tag(std::uint32_t layer, std::uint32_t position, std::uint64_t byte) {
   return static_cast<std::uint8_t>(1 + (layer * 101 + position * 7 + byte * 13) % 251);
 }
