@@ -213,7 +213,7 @@ void Shadow::let_go(const Record& record, std::span<const BlockId> ids) {
     for (const BlockId id : ids) drop_owner(record, id);
   }
   if (record.pool == PoolKind::kStateSlots) {
-    if (released && now.flights > 0 && options_.fences_always) {
+    if (released && may_be_touched(now) && options_.fences_always) {
       find("O9 release", who + " released state slot " + std::to_string(index_of(ids[0])) +
                              " with " + std::to_string(now.flights) + " steps in flight");
     }
@@ -234,7 +234,7 @@ void Shadow::let_go(const Record& record, std::span<const BlockId> ids) {
   std::uint32_t reach = now.processed + now.in_flight;
   if (now.void_flights > 0) reach = std::max(reach, now.void_reach);
   const std::uint32_t reached = (reach + options_.block_size - 1) / options_.block_size;
-  if (released && now.flights > 0 && kept < reached && options_.fences_always) {
+  if (released && may_be_touched(now) && kept < reached && options_.fences_always) {
     find("O9 release", who + " released blocks from entry " + std::to_string(kept) +
                            " on, and steps in flight reach position " + std::to_string(reach));
   }
@@ -262,6 +262,7 @@ void Shadow::dispatch(std::uint64_t step) {
   for (const Row& row : flight.rows) {
     Life& now = life(row.sequence, row.epoch);
     ++now.flights;
+    now.last_step = step;
     now.in_flight += row.width;
     const std::uint32_t reach = now.processed + now.in_flight;
     if (reach > now.table.size() * options_.block_size) {

@@ -82,6 +82,7 @@ class Shadow {
     std::vector<Entry> last_table;  // as it was when all was let go with steps in flight
     std::uint32_t state = 0;
     std::uint32_t last_state = 0;
+    std::uint64_t last_step = 0;  // the last dispatched step that has a row of it
     std::uint32_t flights = 0;
     std::uint32_t void_flights = 0;  // of those: behind a failed step, they commit nothing
     std::uint32_t void_reach = 0;    // up to where these may still write
@@ -136,6 +137,9 @@ class Shadow {
   Tag expected(std::uint32_t sequence, std::uint32_t position) const;
   SequenceState& state_of(std::uint32_t sequence);
   Life& life(std::uint32_t sequence, std::uint32_t epoch);
+  // Whether the device may still touch its storage: a lane is in order, so what passed includes steps
+  // whose results are still to be processed.
+  bool may_be_touched(const Life& life) const { return 2 * life.last_step > passed_; }
   void drop_flight(std::uint32_t sequence, std::uint32_t epoch);
   void find(const char* rule, const std::string& text);
   std::string name_of_tag(const Tag& tag) const;

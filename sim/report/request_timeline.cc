@@ -73,14 +73,15 @@ std::int64_t sum_of(const std::array<std::int64_t, kWaits>& waited_ns) {
   return sum_ns;
 }
 
-/// "1.5 s: 1.2 for blocks, 0.3 for the token budget".
+/// "1.5 s for blocks", or "1.5 s: 1.2 for blocks, 0.3 for the token budget".
 std::string parts_of(const std::array<std::int64_t, kWaits>& waited_ns) {
   std::string text = seconds(sum_of(waited_ns), 6) + " s";
   std::string_view before = ": ";
   for (std::size_t i = 0; i < kWaits; ++i) {
     if (waited_ns[i] == 0) continue;
-    text +=
-        fmt::format("{}{} for {}", before, seconds(waited_ns[i], 6), word_of(static_cast<Wait>(i)));
+    const char* const reason = word_of(static_cast<Wait>(i));
+    if (waited_ns[i] == sum_of(waited_ns)) return fmt::format("{} for {}", text, reason);
+    text += fmt::format("{}{} for {}", before, seconds(waited_ns[i], 6), reason);
     before = ", ";
   }
   return text;
@@ -199,8 +200,16 @@ void RequestTimeline::add_wait(Wait wait, std::int64_t from_ns, std::int64_t to_
   if (from_ns == to_ns) return;
   waited_ns_[static_cast<std::size_t>(wait)] += to_ns - from_ns;
   // The reason changes with every pass of the scheduler: a stretch of waiting is one event.
-  if (events_.empty() || events_.back().kind != Kind::kWait) add(Kind::kWait, from_ns);
-  events_.back().waited_ns[static_cast<std::size_t>(wait)] += to_ns - from_ns;
+  // A preempted request's first token may come late, in the middle of one.
+  std::size_t at = events_.size();
+  if (at > 0 && events_[at - 1].kind == Kind::kFirstToken && events_[at - 1].at_ns > from_ns) --at;
+  if (at == 0 || events_[at - 1].kind != Kind::kWait) {
+    TimelineEvent event{.kind = Kind::kWait};
+    event.at_ns = from_ns;
+    events_.insert(events_.begin() + static_cast<std::ptrdiff_t>(at), event);
+    ++at;
+  }
+  events_[at - 1].waited_ns[static_cast<std::size_t>(wait)] += to_ns - from_ns;
 }
 
 void RequestTimeline::on_first_token(std::uint32_t request, std::int64_t now_ns) {

@@ -159,6 +159,7 @@ class Core {
   void plan_forks(Pass& pass);
   Cause try_fork(Pass& pass, SlotIndex slot);
   void grant_fork(Pass& pass, SlotIndex slot, const ForkShape& shape);
+  void demote_fork(SlotIndex slot);
   bool demote_youngest_fork();
 
   // prompts.cc

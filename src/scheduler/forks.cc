@@ -41,6 +41,9 @@ Answer Core::fork(SequenceId parent_id, SequenceId child_id, const RequestSpec& 
   const SlotIndex slot = store_.create(child_id);
   Sequence& child = store_[slot];
   child.spec = bounded;
+  // Until it pins, it may still become an ordinary request with its own prompt; pin_parent() clips
+  // again for the rows it then shares.
+  child.spec.limit = std::min(spec.limit, options_.max_model_len - spec.prompt + TokenCount(1));
   child.rows.history = spec.prompt;
   child.parent = parent_id;
   child.parent_epoch = parent.epoch;
@@ -64,6 +67,8 @@ void Core::pin_parent(Sequence& child, const SequenceView& parent) {
   child.phase = Phase::kForkPinned;
   child.rows.processed = shared;
   child.computed_high = shared;
+  // If the parent's own shared rows have not been filled yet, neither have the child's (decision 9).
+  child.fork_step = store_[store_.find(parent.id)].fork_step;
   if (child.spec.prompt <= shared) {
     // Nothing of its own to compute: it goes on from the parent's next token. A request that yields
     // nothing has one row to compute all the same, as a prompt.
@@ -252,7 +257,7 @@ void Core::grant_fork(Pass& pass, SlotIndex slot, const ForkShape& shape) {
   forks_.erase(forks_.begin());
   unfreeze_parent(child);
   ++stats_.forks;
-  child.fork_step = copies ? StepNumber{pass.step} : StepNumber{};
+  if (copies) child.fork_step = StepNumber{pass.step};
   child.prompt_end = child.rows.history;
   if (shape.decode) {
     child.prompt_end = child.rows.processed;
@@ -264,12 +269,9 @@ void Core::grant_fork(Pass& pass, SlotIndex slot, const ForkShape& shape) {
   }
 }
 
-// Nothing runs, nothing is pending, and forks wait with pins: the youngest gives its pins back and is
-// requeued with its whole prompt (decision 7).
-bool Core::demote_youngest_fork() {
-  if (forks_.empty()) return false;
-  const SlotIndex slot = forks_.back();
-  forks_.pop_back();
+// The fork gives its pins back and is requeued with its whole prompt (decision 7).
+void Core::demote_fork(SlotIndex slot) {
+  forks_.erase(std::find(forks_.begin(), forks_.end(), slot));
   Sequence& child = store_[slot];
   unfreeze_parent(child);
   ++stats_.sharing_lost;
@@ -277,8 +279,15 @@ bool Core::demote_youngest_fork() {
   let_go(child);
   child.rows.processed = TokenCount(0);
   child.decode_fork = false;
+  child.fork_step = StepNumber{};
   child.phase = Phase::kWaiting;
   waiting_.insert(child, slot);
+}
+
+// Nothing runs, nothing is pending, and forks wait with pins.
+bool Core::demote_youngest_fork() {
+  if (forks_.empty()) return false;
+  demote_fork(forks_.back());
   return true;
 }
 

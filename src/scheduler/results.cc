@@ -197,6 +197,12 @@ void Core::fail_steps(std::uint64_t step) {
     preempt(lost.back());
     lost.pop_back();
   }
+  // A waiting fork may have pinned blocks that the failed copies were to fill.
+  const std::vector<SlotIndex> forks = forks_;
+  for (const SlotIndex slot : forks) {
+    const Sequence& child = store_[slot];
+    if (child.phase == Phase::kForkPinned && value_of(child.fork_step) >= step) demote_fork(slot);
+  }
 }
 
 }  // namespace pinfold

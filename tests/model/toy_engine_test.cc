@@ -111,9 +111,7 @@ Scenario draw_scenario(std::uint64_t seed) {
   options.state = draws.chance(50) ? Switch::kOn : Switch::kOff;
   options.state_ids = options.state == Switch::kOn ? 2 + draws.below(4) : 1;
   options.draft_ids = 1 + draws.below(5);
-  // Short models without state only: a fork that is missed while its parent settles keeps the limit that
-  // was clipped for the parent's rows.
-  const bool short_model = draws.chance(20) && options.state == Switch::kOff;
+  const bool short_model = draws.chance(20);
   options.max_model_len = TokenCount(short_model ? 10 + draws.below(20) : 100);
   options.release_order = draws.chance(80) ? ReleaseOrder::kReverse : ReleaseOrder::kForward;
   // Last in, first out gives a freed id to the next writer at once.

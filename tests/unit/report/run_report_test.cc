@@ -19,6 +19,7 @@ RunResult small_result() {
   result.completed = 2;
   result.rejected_never = 1;
   result.duration_ns = 2'500'000'000;
+  result.run_ns = 2'500'000'000;
   result.total_input_tokens = 1'000;
   result.total_output_tokens = 40;
   result.ttft = {2, 12'345'678, 12'000'000, 13'000'000, 13'500'000};
@@ -155,7 +156,71 @@ TEST_CASE("json report: fixed names, exact numbers, digests as strings") {
   // What nothing computes yet is absent, not zero.
   CHECK(json_text(root, "", "fragmentation_percent") == "absent");
   CHECK(json_text(root, "", "ledger_position_ns") == "absent");
-  CHECK(json_text(root, "copies", "bytes") == "absent");
+  // Without the model's shape bytes are not known.
+  CHECK(json_text(root, "copies", "bytes") == "null");
+  CHECK(json_text(root, "blocks", "bytes_each") == "null");
+  CHECK(json_text(root, "", "request_goodput") == "null");
+  CHECK(json_text(root, "goodput", "requests") == "absent");
+  CHECK(json_text(root, "measured", "from_s") == "absent");
+  CHECK(json_text(root, "", "saturated") == "false");
+}
+
+TEST_CASE("json report: goodput, a measured window and bytes where they are known") {
+  RunResult result = small_result();
+  result.goodput.ttft_ns = 500'000'000;
+  result.goodput.tpot_ns = 50'500'000;
+  result.good = 1;
+  result.measured_from_ns = 1'500'000'000;
+  result.measured_to_ns = Measurement::kForever;
+  result.trace_requests = 9;
+  result.block_bytes = 2'097'152;
+  result.copy_bytes = 8'388'608;
+  const Outcome<JsonValue> json =
+      parse_json(run_report(result, provenance(), ReportFormat::kJson), "report");
+  REQUIRE(json);
+  const JsonValue& root = json.value();
+  CHECK(json_text(root, "", "request_goodput") == "0.400000");  // 1 in 2.5 s
+  CHECK(json_text(root, "goodput", "ttft_ms") == "500.000000");
+  CHECK(json_text(root, "goodput", "tpot_ms") == "50.500000");
+  CHECK(json_text(root, "goodput", "e2el_ms") == "absent");
+  CHECK(json_text(root, "goodput", "requests") == "1");
+  CHECK(json_text(root, "measured", "from_s") == "1.500000000");
+  CHECK(json_text(root, "measured", "to_s") == "null");
+  CHECK(json_text(root, "measured", "trace_requests") == "9");
+  CHECK(json_text(root, "copies", "bytes") == "8388608");
+  CHECK(json_text(root, "blocks", "bytes_each") == "2097152");
+
+  const std::string text = run_report(result, provenance(), ReportFormat::kText);
+  for (const std::string line : {"Measured arrivals from (s):              1.500\n",
+                                 "Measured arrivals before (s):            the end\n",
+                                 "Request goodput (req/s):                 0.40\n",
+                                 "Memory of one GPU in them (GiB):         0.20\n",
+                                 "Copied on one GPU (MiB):                 8.00\n"}) {
+    CHECK_MESSAGE(text.find(line) != std::string::npos, line);
+  }
+  const std::string csv = run_report(result, provenance(), ReportFormat::kCsv);
+  CHECK(csv.find("request_goodput,goodput.ttft_ms,goodput.tpot_ms,goodput.requests,") !=
+        std::string::npos);
+  const std::string table = run_report(result, provenance(), ReportFormat::kMarkdown);
+  CHECK(table.find("| request_goodput | 0.400000 |\n") != std::string::npos);
+}
+
+TEST_CASE("reports: a saturated run says so, with its queue") {
+  RunResult result = small_result();
+  result.arrival_queue.early_arrivals = 75;
+  result.arrival_queue.early_waiting = 150;
+  result.arrival_queue.late_arrivals = 25;
+  result.arrival_queue.late_waiting = 200;
+  result.arrival_queue.at_last_arrival = 9;
+  const std::string text = run_report(result, provenance(), ReportFormat::kText);
+  CHECK(text.find("Saturated:                               yes, see below\n") !=
+        std::string::npos);
+  CHECK(text.find("\nSaturated: the last request to arrive found 9 waiting, 9.0 % of the trace. On "
+                  "average 2.0\nwaited when one of the first three quarters arrived, 8.0 when ") !=
+        std::string::npos);
+  const std::string json = run_report(result, provenance(), ReportFormat::kJson);
+  CHECK(json.find("\"saturated\": true,\n  \"queue_at_arrival\": {\n    \"mean_early\": 2.000000,"
+                  "\n    \"mean_late\": 8.000000,\n    \"last\": 9\n  }") != std::string::npos);
 }
 
 TEST_CASE("csv report: a header row and a data row of the same length") {

@@ -63,10 +63,10 @@ TEST_CASE("queue order (decision 4): no admission in the pass that preempted, bu
   CHECK(engine.running() == "[0, 2]");
 }
 
-TEST_CASE("queue order (decision 4): no admission in a pass in which a sequence sat out") {
+TEST_CASE("queue order (decision 4): no admission in a pass with a victim and with sit-outs") {
   // U = 4, B = 4, overlap 1. A, B, C, D hold a block each with row 3 in flight and want a second one
-  // for row 4: D goes, its block is parked, the others sit out, and E (one block) must wait although
-  // D's block comes back first: it belongs to A.
+  // for row 4: D goes, its block is parked, the others sit out, and E (one block) waits, whatever its
+  // priority.
   SchedulerOptions options = engine_with(4, 4);
   options.overlap = 1;
   Engine engine(options);

@@ -86,7 +86,7 @@ TEST_CASE("wait reasons: a request that would fit names the head that goes first
 }
 
 TEST_CASE("wait reasons (case B58): whoever is refused names a holder, a fence or a limit") {
-  // A full pool of every kind of holder: running, waiting fork, parked; then an empty one.
+  // A full pool and its slots, over a whole run: in no pass does anybody wait for nothing.
   Engine engine(overlapped(stateful_with(4, 4, 2), 1));
   engine.add(kA, known(8, 3));
   engine.add(kB, known(4, 3));
