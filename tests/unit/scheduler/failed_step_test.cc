@@ -240,6 +240,30 @@ TEST_CASE(
   CHECK(engine.is_drained());
 }
 
+TEST_CASE(
+    "failed step (decision 9): a fork that waits with pins on what was never filled starts over") {
+  // C is forked from B while B's own tail copy 2>3 is queued in step 2: it pins block 3. Step 2 fails:
+  // B starts over, and what C pinned is nobody's row. It comes back with its whole prompt, C + 1 = 7.
+  Engine engine(overlapped(engine_with(10, 4), 1));
+  engine.add(kA, known(6, 9));
+  engine.plan();
+  engine.finish_step();
+  engine.fork(kA, kB, known(1, 5));
+  engine.plan();
+  CHECK(engine.copies() == "block 2>3:4");
+  engine.fork(kB, kC, known(1, 3));
+  CHECK(engine.table(kC) == "[1, 3]");
+  engine.fail_step();
+  CHECK(engine.forks() == "[]");
+  CHECK(engine.waiting() == "[1, 2]");
+  CHECK(engine.counts(kC) == "H 7 C 0 F 0");
+  CHECK(engine.owners(3) == 0);
+  CHECK(engine.owners(1) == 1);
+  engine.drain();
+  CHECK(engine.ends() == "2 limit 3; 1 limit 5; 0 limit 9");
+  CHECK(engine.is_drained());
+}
+
 TEST_CASE("failed step (decision 9): a fork whose copies ran in an earlier step runs again") {
   Engine engine(engine_with(10, 4));
   engine.add(kA, known(6, 9));
