@@ -289,7 +289,7 @@ const Option kOptions[] = {
     {"cost.device", "",
      "Whose step times are simulated: the name of a built-in device (configs/devices), the path of "
      "a "
-     "device file (.json), or none: then the coefficients below.",
+     "device file (.json) from the current directory, or none: then the coefficients below.",
      text<&C::device_name>(kDeviceExpected)},
     {"cost.device_digest", "",
      "XXH3 of the device file in 16 hexadecimal digits; another file is refused. Empty: not "

@@ -547,7 +547,20 @@ class ConfigBuilder {
                       "the device file has changed since");
     }
     cost.device_digest = cost.device->digest;
-    return std::nullopt;
+    return check_cache_bytes();
+  }
+
+  /// A model whose cache has another size than the device's was measured with costs something else.
+  MaybeError check_cache_bytes() const {
+    if (config_.model.layers == 0 || !config_.model.compression_ratios.empty()) return std::nullopt;
+    const std::uint64_t own = block_bytes_of(config_).value / config_.engine.block_size;
+    const std::uint64_t measured = config_.cost.device->copy.bytes_per_position;
+    if (own == measured) return std::nullopt;
+    return relation("cost.variant", "model.kv_bytes_per_element",
+                    fmt::format("a device measured with {} bytes a position on one GPU", measured),
+                    fmt::format("the model's {}", own),
+                    "model.layers, kv_heads, head_dim and kv_bytes_per_element must be those that "
+                    "cost.device and cost.variant stand for");
   }
 
   /// A device file's text: a file's where the name ends in .json, else a built-in one's.

@@ -21,8 +21,8 @@ CONVERSATION = ROOT / "traces/azure/AzureLLMInferenceTrace_conv.csv"
 
 # DESIGN's fixed names, as far as a run computes them.
 FIXED_NAMES = """completed rejected_never aborted unfinished verdict duration_s total_input_tokens
-  total_output_tokens request_throughput output_throughput preemptions recomputed_tokens sat_out
-  wait_ns_by_reason admission later_by_reason forks cow_copies copies drafts blocks slots steps events
+  total_output_tokens request_throughput output_throughput request_goodput saturated preemptions recomputed_tokens sat_out
+  wait_ns_by_reason wait_ns_total admission later_by_reason forks cow_copies copies drafts blocks slots steps events
   digest digest_timed""".split() + [
     f"{statistic}_{metric}_ms" for metric in ("ttft", "tpot", "itl", "e2el", "queue")
     for statistic in ("mean", "p50", "p90", "p99")]
@@ -125,8 +125,11 @@ def trace_commands(suite):
 
 def help_and_schema(suite):
     flags = {
-        ("run",): ["TRACE", "--config", "--set", "-o", "--format", "--fast-path", "--audit", "-q",
+        ("run",): ["TRACE", "--config", "--set", "--vllm-args", "--why", "--goodput", "--measure-from",
+                   "--measure-to", "-o", "--format", "--fast-path", "--audit", "-q",
                    "Default: text.", "Default: on.", "Default: end.", "events"],
+        ("size",): ["--config", "--set", "--vllm-args", "--available-gib", "--num-blocks",
+                    "--prompt-tokens", "--output-tokens", "--format"],
         ("replay",): ["EVENTS", "--format", "--verify"],
         ("trace",): ["info", "head"],
         ("trace", "info"): ["TRACE", "--format", "Default: text."],
@@ -174,6 +177,71 @@ def never(suite):
                 result.out)
 
 
+def goodput(suite):
+    """Four requests that come alone: 100/3 tokens and so on. A step is 8 ms and 20 us a row, a prompt
+    token 40 us, so that a prompt of 1,000 takes 48.02 ms to its first token and one of 100 takes 12."""
+    trace = suite.write("g.csv", HEADER + "".join(
+        f"2023-11-16 18:15:{second},{prompt},5\n" for second, prompt in
+        ((10, 100), (20, 1000), (30, 100), (40, 1000))))
+    plain = json.loads(suite.run("run", trace, "--format", "json").out)
+    suite.check("without objectives goodput is null", plain["request_goodput"] is None and
+                "goodput" not in plain, str(plain))
+    for args, good in ((["ttft:30"], 2), (["ttft:500"], 4), (["ttft:500", "tpot:1"], 0),
+                       (["ttft:30", "tpot:9", "e2el:9000"], 2), (["ttft:30.000001 e2el:9000"], 2)):
+        done = suite.run("run", trace, "--format", "json", "--goodput", *args)
+        found = json.loads(done.out)
+        suite.check(f"--goodput {args}: {good} requests are good", found["goodput"]["requests"] == good,
+                    str(found["goodput"]))
+        rate = good / found["duration_s"]
+        suite.check(f"--goodput {args}: goodput is a rate", abs(found["request_goodput"] - rate) < 1e-6)
+        suite.check(f"--goodput {args}: the run is the same", found["digest_timed"] == plain["digest_timed"])
+    for form, part in (("text", "Request goodput (req/s):                 "), ("md", "| request_goodput | "),
+                       ("csv", ",request_goodput,goodput.ttft_ms,")):
+        suite.check(f"--goodput shows in {form}",
+                    part in suite.run("run", trace, "--format", form, "--goodput", "ttft:30").out)
+
+
+def windows(suite):
+    trace = suite.write("w.csv", HEADER + "".join(
+        f"2023-11-16 18:15:{second},{100 + second},5\n" for second in range(10, 50, 10)))
+    whole = json.loads(suite.run("run", trace, "--format", "json").out)
+    part = json.loads(suite.run("run", trace, "--format", "json", "--measure-from", "10", "--measure-to",
+                                "30").out)
+    suite.check("a window counts the requests that arrive in it", (part["requests"], part["completed"],
+                part["total_input_tokens"]) == (2, 2, 120 + 130), str(part))
+    suite.check("a window says so", part["measured"] == {"from_s": 10, "to_s": 30, "trace_requests": 4},
+                str(part))
+    suite.check("a window's duration is its own", 10 < part["duration_s"] < 11, str(part["duration_s"]))
+    suite.check("a window leaves the run alone", part["digest_timed"] == whole["digest_timed"] and
+                part["blocks"] == whole["blocks"] and part["steps"] == whole["steps"])
+    suite.check("no window, no word of it", "measured" not in whole, str(whole))
+    open_end = suite.run("run", trace, "--measure-from", "0.000000001").out
+    suite.check("a window may be open", "Measured arrivals before (s):            the end\n" in open_end and
+                "Successful requests:                     3\n" in open_end, open_end)
+
+
+def why(suite):
+    trace = three_requests(suite)
+    text = suite.run("run", trace, "--why", "0")
+    suite.check("--why shows one request's life", text.status == 0 and text.err == "" and
+                [line[19:] for line in text.out.splitlines()[2:-2]] == [
+                    "arrives: 100 prompt tokens, 3 output tokens", "OK: gets 7 blocks",
+                    "chunk: prompt positions 0 to 99 in step 1",
+                    "decodes, with 100 tokens known", "first token",
+                    "ends (stop) after 3 tokens; it held at most 7 blocks"], text.out)
+    found = json.loads(suite.run("run", trace, "--why", "0", "--format", "json").out)
+    suite.check("--why in JSON", [event["event"] for event in found["events"]] == [
+        "arrive", "admit", "chunk", "decode", "first_token", "end"] and found["wait_ns_total"] == 0,
+                str(found))
+    done = suite.run("run", CONVERSATION, "--why", "8001", "--set", "engine.num_blocks=900")
+    for part in ("LATER, for blocks: it asks for 149 blocks\n", " OK: gets 149 blocks\n", " for blocks, ",
+                 " for the running step to end\n", "in step ", " after 72 tokens;"):
+        suite.check(f"--why in a tight pool says {part.strip()}", part in done.out, done.out)
+    both = suite.run("run", trace, "--why", "1", "-o", "why")
+    suite.check("--why still writes the summary", both.out.startswith("Request 1 of ") and
+                json.loads((suite.scratch / "why/summary.json").read_text())["completed"] == 3, both.err)
+
+
 def streams(suite):
     trace = three_requests(suite)
     with open("/dev/full", "w", encoding="utf-8") as full:
@@ -184,6 +252,9 @@ def streams(suite):
                 str(done))
     suite.check("progress on a terminal, wiped at the end",
                 b" requests ended" in on_terminal(suite, "run", CONVERSATION))
+    # Row by row it takes long enough for a pace.
+    slow = on_terminal(suite, "run", CONVERSATION, "--fast-path", "off", "--audit", "1000")
+    suite.check("progress says how long a slow run will take", b" s left" in slow, str(slow[-200:]))
     suite.check("no progress with -q", on_terminal(suite, "run", CONVERSATION, "-q") == b"")
     suite.check("no colours", b"\x1b" not in on_terminal(suite, "run", CONVERSATION))
 
@@ -232,6 +303,9 @@ def main():
     help_and_schema(suite)
     replay(suite)
     never(suite)
+    goodput(suite)
+    windows(suite)
+    why(suite)
     streams(suite)
     interrupt(suite)
     return suite.finish()

@@ -7,7 +7,7 @@
 
 published.csv holds the published rows (the page names their sources; all are Apache-2.0). Its columns
 `replay_...` are what a second program computed for the same rows: a replay in floating point, written
-before this one, that prices steps with the same kernel times and has no allocator. A row passes if the
+independently, that prices steps with the same kernel times and has no allocator. A row passes if the
 simulation agrees with that replay; how far both are from the published figure is for the page to say.
 """
 
@@ -312,8 +312,8 @@ def out_of_range(runs):
 
 def sources_table():
     table = Table("rows", "source", "commit", "file")
-    for _, repository, commit, file in SOURCES:
-        table.row(_, repository, f"`{commit[:12]}`", file)
+    for name, repository, commit, file in SOURCES:
+        table.row(name, repository, f"`{commit[:12]}`", file)
     return table
 
 
@@ -329,9 +329,9 @@ How far is a run with a built-in device (`configs/devices/`) from what people pu
 to the published rows unless a section says so: kernel times as measured one by one, no host time.
 Errors are in percent; "median / p90" are those of the absolute errors over a group's rows.
 
-"The replay" is a second program, older than this one and written in floating point: a closed loop
-over the same kernel times, without blocks or an allocator. It stands beside the simulation to tell
-mistakes of the simulator (which would part the two) from those of the kernel times (which they share).
+"The replay" is a second program, written independently in floating point: a closed loop over the same
+kernel times, without blocks or an allocator. It stands beside the simulation to tell mistakes of the
+simulator (which would part the two) from those of the kernel times (which they share).
 
 ## Time per output token, closed loop
 
