@@ -123,6 +123,55 @@ def trace_commands(suite):
     suite.check("trace head shows what there is", len(short.out.splitlines()) == 4, short.out)
 
 
+    made_up = ["trace", "synth", "--requests", "3", "--prompt", "uniform:8:9", "--output", "5"]
+    synth = suite.run(*made_up, "--rate", "0.5")
+    lines = synth.out.splitlines()
+    suite.check("trace synth prints a header and its requests",
+                lines[0] + "\n" == HEADER and len(lines) == 4, synth.out)
+    suite.check("trace synth spaces arrivals evenly", [line.split(",")[0][-12:] for line in lines[1:]] ==
+                ["00.000000000", "02.000000000", "04.000000000"], synth.out)
+    suite.check("trace synth keeps to its lengths",
+                all(line.split(",")[1] in "89" and line.endswith(",5") for line in lines[1:]), synth.out)
+    suite.write("synth.csv", suite.run(*made_up).out)
+    info = json.loads(suite.run("trace", "info", "synth.csv", "--format", "json").out)
+    suite.check("trace synth writes what trace info reads", info["requests"] == 3, str(info))
+    suite.check("trace synth draws by its seed",
+                suite.run(*made_up[:-4], "--prompt", "uniform:1:9999", "--output", "1", "--seed", "7").out !=
+                suite.run(*made_up[:-4], "--prompt", "uniform:1:9999", "--output", "1").out)
+
+
+def devices(suite):
+    device = ["--set", "cost.device=llama_3_1_8b_h100_sxm_vllm"]
+    trace = three_requests(suite)
+    ran = suite.run("run", trace, *device, "--format", "json", "-o", "device")
+    result = json.loads(ran.out)
+    suite.check("run names its device", result["device"]["name"] == "llama_3_1_8b_h100_sxm_vllm" and
+                result["device"]["engine"] == "vllm 0.24.0" and result["device"]["fit"] == "table", ran.out)
+    suite.check("run says what block size does not change",
+                result["device"]["block_size_effect"] == "copies only", ran.out)
+    again = suite.run("run", trace, "--config", "device/config.resolved.json", "--format", "json")
+    suite.check("the resolved configuration repeats the device", again.out == ran.out, again.err)
+    short = suite.write("short.csv", HEADER + "2023-11-16 18:15:46,10,3\n")  # the fits begin at 64
+    knots = json.loads(suite.run("run", short, *device, "--set", "cost.fit=knots", "--format", "json").out)
+    suite.check("run counts steps outside the fitted range",
+                knots["device"]["steps_out_of_range"] > 0 and
+                knots["steps_out_of_range"]["context_per_row_min"] > 0, str(knots["steps_out_of_range"]))
+    text = suite.run("run", short, *device, "--set", "cost.fit=knots").out
+    suite.check("the text says so too", "Steps out of its range:" in text and
+                "  by context_per_row_min:" in text, text)
+
+    built_in = (ROOT / "configs/devices/llama_3_1_8b_h100_sxm_vllm.json").read_text()
+    suite.write("own.json", built_in)
+    own = suite.run("run", trace, "--set", "cost.device=own.json", "--format", "json")
+    suite.check("a device file of one's own gives the same times",
+                json.loads(own.out)["digest_timed"] == result["digest_timed"], own.err)
+    suite.write("own.json", built_in.replace('"step_ns":', '"step_us":', 1))
+    broken = suite.run("run", trace, "--set", "cost.device=own.json")
+    suite.check("a mistake in it is placed by line, column and path",
+                broken.status == 2 and "own.json:" in broken.err and
+                "entries[0].linear: found no key \"step_ns\"" in broken.err, broken.err)
+
+
 def help_and_schema(suite):
     flags = {
         ("run",): ["TRACE", "--config", "--set", "--vllm-args", "--why", "--goodput", "--measure-from",
@@ -131,7 +180,8 @@ def help_and_schema(suite):
         ("size",): ["--config", "--set", "--vllm-args", "--available-gib", "--num-blocks",
                     "--prompt-tokens", "--output-tokens", "--format"],
         ("replay",): ["EVENTS", "--format", "--verify"],
-        ("trace",): ["info", "head"],
+        ("trace",): ["info", "head", "synth"],
+        ("trace", "synth"): ["--requests", "--prompt", "--output", "--rate", "--seed", "Default: 1000."],
         ("trace", "info"): ["TRACE", "--format", "Default: text."],
         ("trace", "head"): ["TRACE", "-n", "--format", "Default: 10."],
         ("schema",): ["JSON Schema"],
@@ -300,6 +350,7 @@ def main():
     configurations(suite)
     output_directory(suite)
     trace_commands(suite)
+    devices(suite)
     help_and_schema(suite)
     replay(suite)
     never(suite)
