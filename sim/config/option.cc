@@ -43,7 +43,7 @@ constexpr ListOption list(std::uint32_t least, std::uint32_t most) {
             return config.model.*Field;
           },
           [](RunConfig& config, std::vector<std::uint32_t> values) {
-            config.model.*Field = std::move(values);
+            (config.model.*Field).swap(values);
           }};
 }
 

@@ -226,8 +226,9 @@ class Importer {
       ignore(given, "it changes the engine in a way that is not simulated");
       return std::nullopt;
     }
-    std::vector<std::string_view> names;
-    for (const Flag& flag : kFlags) names.push_back(flag.name);
+    std::array<std::string_view, kFlags.size()> names;
+    std::transform(kFlags.begin(), kFlags.end(), names.begin(),
+                   [](const Flag& flag) { return flag.name; });
     const std::optional<std::string_view> close = closest_word(given.name, names);
     if (close && !holds(kNotMisspelt, given.name) && near(given.name, *close)) {
       return mistake("the unknown flag " + given.text, "a flag of vLLM",

@@ -19,6 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONVERSATION = ROOT / "traces/azure/AzureLLMInferenceTrace_conv.csv"
 CODE = ROOT / "traces/azure/AzureLLMInferenceTrace_code.csv"
 EVERYTHING = ["--config", str(ROOT / "configs/runs/everything.json")]
+FOUR_H100 = ["--config", str(ROOT / "configs/runs/llama_3_1_70b_4xh100.json")]
 
 SUMS = {CONVERSATION: (19366, 22361870, 4088665), CODE: (8819, 18059974, 245896)}
 
@@ -38,6 +39,7 @@ CASES = {
     "hidden stops, no overlap": (CONVERSATION, option("engine.overlap=0"), 1660963),
     "hidden stops, overlap 1": (CONVERSATION, [], 1662197),
     "code trace, known stops": (CODE, option("workload.stop=known"), 1147791),
+    "four H100": (CONVERSATION, FOUR_H100, 1662197),
     "a tight pool": (CONVERSATION, option("engine.num_blocks=1200", "cost.step_base_us=30000"), None),
     "everything": (CONVERSATION, EVERYTHING, None),
 }

@@ -387,7 +387,8 @@ cache whose size was not recorded, and one sweep whose figures imply cached prom
 
 {sources_table()}
 
-The kernel times behind the devices: `configs/devices/README.md`.
+The kernel times behind the devices: `configs/devices/README.md`. Pool sizes against published start-up logs:
+`docs/sizing.md`.
 """
 
 

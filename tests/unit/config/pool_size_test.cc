@@ -256,20 +256,23 @@ TEST_CASE("pool size: one more percent") {
 }
 
 TEST_CASE("pool size: every file of configs/engines goes with every dense model that fits it") {
+  struct Case {
+    std::string model;
+    std::string gpus;
+  };
   for (const std::string gpu : {"a100", "h100", "h200", "b200"}) {
-    for (const auto& [model, gpus] :
-         std::vector<std::pair<std::string, std::string>>{{"llama_3_1_8b", "1"},
-                                                          {"llama_3_1_8b", "2"},
-                                                          {"llama_3_1_70b", "4"},
-                                                          {"llama_3_1_70b", "8"},
-                                                          {"llama_3_1_70b_fp8", "2"},
-                                                          {"qwen3_32b", "1"},
-                                                          {"qwen3_32b", "2"}}) {
+    for (const Case& fit : std::vector<Case>{{"llama_3_1_8b", "1"},
+                                             {"llama_3_1_8b", "2"},
+                                             {"llama_3_1_70b", "4"},
+                                             {"llama_3_1_70b", "8"},
+                                             {"llama_3_1_70b_fp8", "2"},
+                                             {"qwen3_32b", "1"},
+                                             {"qwen3_32b", "2"}}) {
       CAPTURE(gpu);
-      CAPTURE(model);
+      CAPTURE(fit.model);
       const RunConfig config =
-          loaded({"models/" + model + ".json", "engines/vllm_" + gpu + ".json"},
-                 {"engine.tensor_parallel_size=" + gpus});
+          loaded({"models/" + fit.model + ".json", "engines/vllm_" + gpu + ".json"},
+                 {"engine.tensor_parallel_size=" + fit.gpus});
       CHECK(config.engine.num_blocks > 1000);
     }
   }
