@@ -51,7 +51,7 @@ template <auto Field>
 constexpr TextOption text(std::string_view expected) {
   return {expected,
           [](const RunConfig& config) -> const std::string& { return config.cost.*Field; },
-          [](RunConfig& config, std::string value) { config.cost.*Field = std::move(value); }};
+          [](RunConfig& config, std::string value) { (config.cost.*Field).swap(value); }};
 }
 
 /// An enum whose enumerators count from 0 in the order of `words`.

@@ -54,8 +54,9 @@ RunConfig config_of(const Engine& engine) {
 }
 
 RunResult measured(const Trace& trace, const RunConfig& config, std::int64_t from_ns,
-                   std::int64_t to_ns) {
+                   std::int64_t to_ns, bool fast_path = true) {
   RunOptions options;
+  options.fast_path = fast_path;
   options.measure = {.from_ns = from_ns, .to_ns = to_ns};
   return simulate(trace, config, options);
 }
@@ -109,6 +110,23 @@ TEST_CASE("windows: one that holds every request measures what no window measure
     CHECK(all.itl.p99_ns == whole.itl.p99_ns);
     CHECK(all.ttft.p99_ns == whole.ttft.p99_ns);
     CHECK(all.tpot.mean_ns == whole.tpot.mean_ns);
+  }
+}
+
+TEST_CASE("windows: the path does not show") {
+  const Trace trace = slice();
+  const std::int64_t from_ns = trace.requests[300].arrival_ns;
+  const std::int64_t to_ns = trace.requests[700].arrival_ns;
+  for (const Engine& engine : kEngines) {
+    CAPTURE(engine.name);
+    const RunConfig config = config_of(engine);
+    const RunResult fast = measured(trace, config, from_ns, to_ns, true);
+    const RunResult slow = measured(trace, config, from_ns, to_ns, false);
+    CHECK(fast.requests > 300);
+    CHECK(fast.itl.samples == slow.itl.samples);
+    CHECK(fast.itl.mean_ns == slow.itl.mean_ns);
+    CHECK(fast.duration_ns == slow.duration_ns);
+    CHECK(fast.digest_timed == slow.digest_timed);
   }
 }
 
