@@ -38,8 +38,41 @@ def unknown_keys(found, schema, path=""):
             yield f"{place} is none of its words"
 
 
+def layers(suite):
+    """What comes later beats what comes earlier; a file beats what it includes."""
+    (suite.scratch / "parts").mkdir()
+    suite.write("parts/a.json", '{"engine": {"num_blocks": 100, "block_size": 32}}')
+    suite.write("parts/b.json", '{"engine": {"max_model_len": 640}}')
+    suite.write("run.json", '{"include": ["parts/a.json", "parts/b.json"], "engine": {"num_blocks": 200}}')
+    suite.write("later.json", '{"engine": {"block_size": 64}}')
+
+    def blocks(*args):
+        result = suite.run("size", "--format", "json", *args)
+        return json.loads(result.out) if result.status == 0 else result.err
+
+    found = blocks("--config", "run.json")
+    suite.check("a file beats what it includes", (found["blocks"]["ids"], found["blocks"]["block_size"],
+                found["longest_request"]["blocks_needed"]) == (200, 32, 20), str(found))
+    found = blocks("--config", "run.json", "--config", "later.json")
+    suite.check("a later file beats an earlier one", found["blocks"]["block_size"] == 64, str(found))
+    found = blocks("--config", "later.json", "--config", "run.json")
+    suite.check("a later file's includes beat an earlier file", found["blocks"]["block_size"] == 32,
+                str(found))
+    suite.write("twice.json", '{"include": ["parts/a.json", "run.json"]}')
+    suite.check("an included file includes nothing", blocks("--config", "twice.json") ==
+                "pinfold: error: run.json:1:2: include: found an include in a file that is itself included, "
+                "expected included files without includes (include both in the outer file; included by "
+                "twice.json:1:30)\n", blocks("--config", "twice.json"))
+    suite.write("clash.json", '{"include": ["parts/a.json", "later.json"]}')
+    suite.check("two included files do not set one option", blocks("--config", "clash.json") ==
+                "pinfold: error: later.json:1:27: engine.block_size: found a second included file that sets "
+                "it, expected one (the first is parts/a.json:1:46; included by clash.json:1:30)\n",
+                blocks("--config", "clash.json"))
+
+
 def main():
     suite = Suite()
+    layers(suite)
     suite.check("configs/config.schema.json is what `pinfold schema` prints (else write it anew: "
                 "build/pinfold schema > configs/config.schema.json)",
                 suite.run("schema").out == SCHEMA.read_text(encoding="utf-8"))
