@@ -124,7 +124,7 @@ void Shadow::take(const Record& record, std::span<const BlockId> ids) {
       break;
     }
     case Verb::kStep: dispatch(++steps_); break;
-    case Verb::kResult: run_step(record.sequence, record.aux == 1); break;
+    case Verb::kResult: run_step(record.sequence, record.aux == 1, record.aux == 2); break;
     case Verb::kCommit:
       for (Row& row : settling_.rows) {
         if (row.sequence == record.sequence && !row.chunk) row.accepted = record.count;
@@ -295,7 +295,8 @@ void Shadow::pass_copies(std::uint64_t upto) {
   }
 }
 
-void Shadow::run_copies(std::uint64_t upto) {
+// `lost`: the step of these copies failed, or one ahead of it did; nobody knows what they left behind.
+void Shadow::run_copies(std::uint64_t upto, bool lost) {
   pass_copies(upto);
   std::size_t kept = 0;
   for (const PendingCopy& copy : copies_) {
@@ -308,23 +309,25 @@ void Shadow::run_copies(std::uint64_t upto) {
       Block& to = blocks_[copy.to];
       to.rows.resize(options_.block_size);
       from.rows.resize(options_.block_size);
-      for (std::uint32_t row = 0; row < copy.rows; ++row) to.rows[row] = from.rows[row];
+      for (std::uint32_t row = 0; row < copy.rows; ++row) {
+        to.rows[row] = lost ? Tag{} : from.rows[row];
+      }
       to.serial = ++serial_;
     } else {
       slots_[copy.to].last = slots_[copy.from].last;
-      slots_[copy.to].written = slots_[copy.from].written;
+      slots_[copy.to].written = slots_[copy.from].written && !lost;
     }
   }
   copies_.resize(kept);
 }
 
-void Shadow::run_step(std::uint64_t step, bool failed) {
+void Shadow::run_step(std::uint64_t step, bool failed, bool behind_failed) {
   if (flying_.empty() || flying_.front().step != step) {
     find("O15 order", "a result of step " + std::to_string(step) + " that is not the oldest");
     return;
   }
   passed_ = std::max(passed_, 2 * step);
-  run_copies(2 * step);
+  run_copies(2 * step, failed || behind_failed);
   settling_ = std::move(flying_.front());
   flying_.erase(flying_.begin());
   settling_open_ = true;

@@ -126,8 +126,8 @@ class Shadow {
   void let_go(const Record& record, std::span<const BlockId> ids);
   void dispatch(std::uint64_t step);
   void pass_copies(std::uint64_t upto);
-  void run_copies(std::uint64_t upto);
-  void run_step(std::uint64_t step, bool failed);
+  void run_copies(std::uint64_t upto, bool lost);
+  void run_step(std::uint64_t step, bool failed, bool behind_failed);
   void read_rows(const Row& row, std::vector<Entry>& table, std::uint32_t end);
   void write_rows(const Row& row, std::vector<Entry>& table, std::uint32_t begin, std::uint32_t end,
                   bool valid);

@@ -182,7 +182,7 @@ const Option kOptions[] = {
     {"engine.max_num_batched_tokens", "tokens", "Token budget of one step; at least max_num_seqs.",
      integer<kEngine, &E::max_num_batched_tokens>(1, kMostTokens)},
     {"engine.max_model_len", "token positions", "Longest sequence, prompt and output.",
-     integer<kEngine, &E::max_model_len>(1, kMostTokens)},
+     integer<kEngine, &E::max_model_len>(1, kMostTokens - 1)},
     {"engine.release_order", "", "In which order a sequence's blocks go back to the pool.",
      choice<kEngine, &E::release_order, ReleaseOrder>(kReleaseOrders)},
     {"engine.free_order", "",

@@ -66,6 +66,10 @@ void Pool::take(std::span<BlockId> out) {
   peak_owned_ = std::max(peak_owned_, owned().value);
 }
 
+bool Pool::can_pin(std::span<const BlockId> ids) const {
+  return std::all_of(ids.begin(), ids.end(), [&](BlockId id) { return owners(id) < kOwnersMax; });
+}
+
 void Pool::pin(std::span<const BlockId> ids) {
   for (const BlockId id : ids) {
     if (owners_[checked_index(id)].all == 0) [[unlikely]]

@@ -65,6 +65,9 @@ class Pool {
   /// Needs out.size() <= available().
   void take(std::span<BlockId> out);
 
+  /// Whether each id can take one more owner: an id counts up to 65,535 of them.
+  bool can_pin(std::span<const BlockId> ids) const;
+
   /// Adds one owner to each id. Pinning a free id is a violation: sharing starts from a live one.
   void pin(std::span<const BlockId> ids);
 

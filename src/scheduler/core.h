@@ -151,6 +151,7 @@ class Core {
     bool clone_state = false;
   };
   ForkShape shape_of(const Sequence& child) const;
+  bool can_share(const SequenceView& parent) const;
   void pin_parent(Sequence& child, const SequenceView& parent);
   void miss_settling_children(SequenceId parent);
   void miss_fork(SlotIndex slot);

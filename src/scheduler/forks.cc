@@ -20,7 +20,7 @@ Answer Core::fork(SequenceId parent_id, SequenceId child_id, const RequestSpec& 
   SequenceView parent;
   if (parent_slot != kNoSlot) parent = view(parent_id);
   const bool runs = parent.phase == Phase::kPrefill || parent.phase == Phase::kDecode;
-  if (parent_slot == kNoSlot || !runs || parent.rows.processed.value == 0) {
+  if (parent_slot == kNoSlot || !runs || parent.rows.processed.value == 0 || !can_share(parent)) {
     ++stats_.forks_missed;
     Sequence named;
     named.id = child_id;
@@ -60,6 +60,12 @@ Answer Core::fork(SequenceId parent_id, SequenceId child_id, const RequestSpec& 
   child.phase = Phase::kForkSettling;
   if (parent.rows.in_flight.value == 0) pin_parent(child, view(parent_id));
   return Answer::kOk;
+}
+
+// An id counts a bounded number of owners; beyond it a fork shares nothing.
+bool Core::can_share(const SequenceView& parent) const {
+  const std::span<const BlockId> state(&parent.state, parent.state == kNoBlock ? 0 : 1);
+  return pools_.blocks().can_pin(parent.table) && pools_.of(PoolKind::kStateSlots).can_pin(state);
 }
 
 void Core::pin_parent(Sequence& child, const SequenceView& parent) {
@@ -147,11 +153,19 @@ Core::ForkShape Core::shape_of(const Sequence& child) const {
 
 // Whatever holds a settled fork back later, it has its parent's rows from now on.
 void Core::pin_settled_forks() {
-  for (const SlotIndex slot : forks_) {
+  const std::vector<SlotIndex> forks = forks_;
+  for (const SlotIndex slot : forks) {
     Sequence& child = store_[slot];
     if (child.phase != Phase::kForkSettling) continue;
     const SequenceView parent = view(child.parent);
-    if (parent.rows.in_flight.value == 0) pin_parent(child, parent);
+    if (parent.rows.in_flight.value > 0) continue;
+    if (can_share(parent)) {
+      pin_parent(child, parent);
+    } else {
+      unfreeze_parent(child);
+      forks_.erase(std::find(forks_.begin(), forks_.end(), slot));
+      miss_fork(slot);
+    }
   }
 }
 

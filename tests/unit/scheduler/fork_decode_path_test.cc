@@ -635,5 +635,30 @@ TEST_CASE("decode fork: of no tokens computes one row, as a prompt, and ends") {
   CHECK(engine.ends() == "1 limit 0");
 }
 
+// Rules O2 and O8: an id counts at most 65,535 owners. The parent is one, so 65,534 forks share its block
+// and the others are ordinary requests; nothing throws and every law holds.
+TEST_CASE("forks beyond the owners that a block can count become ordinary requests") {
+  SchedulerOptions options;
+  options.block_size = TokenCount(4);
+  options.block_ids = 8;
+  options.max_sequences = 1;
+  options.token_budget = TokenCount(8);
+  options.max_model_len = TokenCount(16);
+  Scheduler scheduler(options);
+  RequestSpec spec;
+  spec.prompt = TokenCount(2);
+  spec.limit = TokenCount(5);
+  scheduler.add(SequenceId{0}, spec);
+  StepPlan plan;
+  scheduler.plan_step(plan);
+  scheduler.on_step_complete({plan.step, false, nullptr, 0});
+  for (std::uint32_t id = 1; id <= 65'600; ++id) {
+    CHECK(scheduler.fork(SequenceId{0}, SequenceId{id}, spec) == Answer::kOk);
+  }
+  CHECK(scheduler.waiting_forks().size() == 65'534);
+  CHECK(scheduler.stats().forks_missed == 66);
+  scheduler.audit();
+}
+
 }  // namespace
 }  // namespace pinfold::test
