@@ -1,11 +1,19 @@
 #include "sim/core/engine_options.h"
 
+#include "engine/sizing.h"
+
 namespace pinfold::sim {
 
-std::uint32_t slot_ids(const EngineConfig& engine) {
-  const std::uint64_t scaled = engine.slot_factor.numerator * engine.max_num_seqs;
-  return static_cast<std::uint32_t>(scaled / engine.slot_factor.denominator) + 1;
+namespace {
+
+// The option table bounds the factor (1 to 16, six decimals) and max_num_seqs, so nothing is cut off.
+std::uint32_t slot_ids_of(const EngineConfig& engine) {
+  const SlotFactor factor{static_cast<std::uint32_t>(engine.slot_factor.numerator),
+                          static_cast<std::uint32_t>(engine.slot_factor.denominator)};
+  return static_cast<std::uint32_t>(slot_ids(factor, engine.max_num_seqs));
 }
+
+}  // namespace
 
 SchedulerOptions engine_options(const RunConfig& config, bool fast_path) {
   const EngineConfig& engine = config.engine;
@@ -13,8 +21,8 @@ SchedulerOptions engine_options(const RunConfig& config, bool fast_path) {
   options.block_size = TokenCount(engine.block_size);
   options.block_ids = engine.num_blocks;
   options.state = config.model.state_slots ? Switch::kOn : Switch::kOff;
-  options.state_ids = config.model.state_slots ? slot_ids(engine) : 1;
-  options.draft_ids = config.workload.drafts > 0 ? slot_ids(engine) : 1;  // decision 8
+  options.state_ids = config.model.state_slots ? slot_ids_of(engine) : 1;
+  options.draft_ids = config.workload.drafts > 0 ? slot_ids_of(engine) : 1;  // decision 8
   options.max_sequences = engine.max_num_seqs;
   options.token_budget = TokenCount(engine.max_num_batched_tokens);
   options.max_model_len = TokenCount(engine.max_model_len);

@@ -85,7 +85,8 @@ void check_golden(const std::string& name, const std::vector<std::string>& setti
   CHECK(counters(result) == golden.str());
 }
 
-// 882 usable blocks hold the longest request of the slice; steps of 60 ms keep the queue full.
+// 999 usable blocks hold any one request of the slice and few together; steps of 60 ms keep the queue
+// full.
 const std::vector<std::string> kTight = {"engine.num_blocks=1000", "cost.step_base_us=60000"};
 
 std::vector<std::string> tight_and(const std::vector<std::string>& more) {
