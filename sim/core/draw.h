@@ -7,7 +7,18 @@
 namespace pinfold::sim {
 
 /// Consumers of randomness. Each has its own stream; adding one moves no other.
-enum class Stream : std::uint64_t { kDraftAcceptance = 1, kPromptLength = 2, kOutputLength = 3 };
+enum class Stream : std::uint64_t {
+  kDraftAcceptance = 1,
+  kPromptLength = 2,
+  kOutputLength = 3,
+  kSamples = 4,
+  kArrival = 5,
+  kPrefix = 6,
+  kSession = 7,
+  kAbort = 8,
+  kFault = 9,
+  kScenario = 10,
+};
 
 /// splitmix64's finaliser: a bijection of 64 bits with full avalanche.
 constexpr std::uint64_t mix64(std::uint64_t x) {

@@ -156,14 +156,14 @@ class Replay {
 
   void loop() {
     find_next_arrival();
-    if (next_arrival_ns_ != kNever) now_ = waited_upto_ = next_arrival_ns_;
+    if (next_arrival_ns_ != kNeverNs) now_ = waited_upto_ = next_arrival_ns_;
     while (true) {
       take_arrivals();
       const bool may_plan = frames_.size() <= config_.engine.overlap;
       if (may_plan) plan();
       if (may_plan && !plan_.empty) continue;  // as far ahead as the overlap allows
       const bool in_flight = !frames_.empty();
-      const bool arrivals = next_arrival_ns_ != kNever;
+      const bool arrivals = next_arrival_ns_ != kNeverNs;
       if (may_plan && !in_flight && scheduler_.unfinished() > 0) {
         if (scheduler_.nothing_pending()) return stall("nothing is in flight and nothing can run");
       }
@@ -182,10 +182,9 @@ class Replay {
     }
   }
 
-  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   void find_next_arrival() {
     next_arrival_ns_ =
-        next_ < requests_.size() && !closed_loop() ? arrival_in_trace(next_) : kNever;
+        next_ < requests_.size() && !closed_loop() ? arrival_in_trace(next_) : kNeverNs;
   }
 
   void advance_to(std::int64_t ns) {
@@ -688,16 +687,16 @@ class Replay {
     r.trace_requests = requests_.size();
     r.measured_from_ns = options_.measure.from_ns;
     if (windowed_) r.measured_to_ns = options_.measure.to_ns;
-    std::int64_t first_ns = kNever;
+    std::int64_t first_ns = kNeverNs;
     for (std::size_t request = 0; request < requests_.size(); ++request) {
       const std::int64_t arrival_ns = request < next_ ? requests_[request].arrival_ns
-                                      : closed_loop() ? kNever
+                                      : closed_loop() ? kNeverNs
                                                       : arrival_in_trace(request);
       if (windowed_ && !options_.measure.counts(arrival_ns)) continue;
       ++r.requests;
       first_ns = std::min(first_ns, arrival_ns);
     }
-    if (first_ns != kNever) {
+    if (first_ns != kNeverNs) {
       r.duration_ns = std::max<std::int64_t>(last_counted_end_ns_ - first_ns, 0);
     }
     if (!requests_.empty()) {
