@@ -68,6 +68,8 @@ struct RunResult {
   std::uint64_t slots_usable = 0, slots_peak_owned = 0;
 
   std::uint64_t steps = 0;
+  std::uint64_t failed_steps =
+      0;                     // by fault.step_failed_permille; those behind one are not counted
   RangeCounts out_of_range;  // of them, those that the cost model was not made for
   std::uint64_t events = 0;
   std::uint64_t digest = 0;        // of the journal: no time in it
