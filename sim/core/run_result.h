@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "sim/core/stall_report.h"
 #include "sim/device/fitted_range.h"
 #include "sim/metrics/latency.h"
 #include "sim/metrics/measurement.h"
@@ -17,6 +18,7 @@ enum class Verdict : std::uint8_t { kOk, kStall, kViolation };
 struct RunResult {
   Verdict verdict = Verdict::kOk;
   std::string verdict_detail;  // for stall and violation: who waits for what; rule and event
+  std::optional<StallReport> stall{};
 
   // Of the requests that count (all, unless a window was measured): the benchmark's figures, up to and
   // with the latencies.

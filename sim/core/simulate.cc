@@ -17,6 +17,7 @@
 #include "sim/core/frames.h"
 #include "sim/core/live_request.h"
 #include "sim/core/live_window.h"
+#include "sim/core/stall_report.h"
 #include "sim/core/stops.h"
 #include "sim/core/wait_reason.h"
 #include "sim/device/step_cost.h"
@@ -25,20 +26,6 @@ namespace pinfold::sim {
 namespace {
 
 __extension__ using Wide = unsigned __int128;
-
-const char* word_of(Cause cause) {
-  switch (cause) {
-    case Cause::kNone: return "nothing";
-    case Cause::kBlocks: return "blocks";
-    case Cause::kSlot: return "a slot";
-    case Cause::kFence: return "a fence";
-    case Cause::kFork: return "a waiting fork";
-    case Cause::kPressure: return "the head of the queue";
-    case Cause::kRunLimit: return "the run limit";
-    case Cause::kBudget: return "the token budget";
-  }
-  return "?";
-}
 
 ShadowOptions shadow_options(const RunConfig& config) {
   const SchedulerOptions engine = engine_options(config, true);
@@ -833,18 +820,8 @@ class Replay {
 
   void stall(const std::string& what) {
     result_.verdict = Verdict::kStall;
-    result_.verdict_detail = what;
-    for (const WaitReason& reason : scheduler_.explain_wait()) {
-      result_.verdict_detail += "\n  request " + std::to_string(value_of(reason.sequence)) +
-                                " waits for " + word_of(reason.cause);
-      if (reason.lacking.value > 0) {
-        result_.verdict_detail +=
-            " (" + std::to_string(reason.lacking.value) + " " + name_of(reason.pool) + "s short)";
-      }
-      if (reason.has_holder) {
-        result_.verdict_detail += ", held by request " + std::to_string(value_of(reason.holder));
-      }
-    }
+    result_.stall = stall_report(scheduler_, what);
+    result_.verdict_detail = describe(*result_.stall);
   }
 
   void take_findings() {
