@@ -11,7 +11,7 @@
 #include "sim/check/shadow.h"
 #include "sim/config/pool_size.h"
 #include "sim/core/arrivals.h"
-#include "sim/core/digest.h"
+#include "sim/record/digest.h"
 #include "sim/core/draw.h"
 #include "sim/core/engine_options.h"
 #include "sim/core/frames.h"
