@@ -32,6 +32,15 @@ std::string ms(std::int64_t ns) { return milliseconds(ns, kMillisecondPlaces); }
 
 }  // namespace
 
+std::string requests_header() {
+  std::string header =
+      "request,arrival_s,prompt_tokens,output_tokens,end,end_s,ttft_ms,tpot_ms,e2el_ms,queue_ms";
+  for (std::size_t i = 0; i < kWaits; ++i) {
+    header += fmt::format(",wait_{}_ms", name_of(static_cast<Wait>(i)));
+  }
+  return header + ",preemptions,preempted_ms,recomputed_tokens,blocks_most";
+}
+
 void RunRecorder::Slots::add(std::span<const BlockId> ids) {
   for (const BlockId id : ids) {
     if (owners_.size() <= index_of(id)) owners_.resize(index_of(id) + 1);
@@ -56,13 +65,7 @@ RunRecorder::RunRecorder(const RecorderOptions& options,
   for (const std::string_view name : {kRequestsFile, kPreemptionsFile}) {
     files_[name].open(path_of(name));
   }
-  std::string header =
-      "request,arrival_s,prompt_tokens,output_tokens,end,end_s,ttft_ms,tpot_ms,e2el_ms,queue_ms";
-  for (std::size_t i = 0; i < kWaits; ++i) {
-    header += fmt::format(",wait_{}_ms", name_of(static_cast<Wait>(i)));
-  }
-  files_[kRequestsFile].append(header +
-                               ",preemptions,preempted_ms,recomputed_tokens,blocks_most\n");
+  files_[kRequestsFile].append(requests_header() + '\n');
   files_[kPreemptionsFile].append("time_s,request,attempt,known_tokens,rows_in_flight,blocks\n");
   engine_ = trace_.add_process("engine", 1);
   compute_ = trace_.add_track(engine_, "compute lane: steps");

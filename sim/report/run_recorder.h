@@ -22,6 +22,9 @@
 
 namespace pinfold::sim {
 
+/// The first line of requests.csv, without its end.
+std::string requests_header();
+
 /// A file that could not be written.
 struct FileFailure {
   std::string name;
