@@ -14,6 +14,7 @@
 
 #include "sim/cli/exit_code.h"
 #include "sim/cli/measure_flags.h"
+#include "sim/cli/report_command.h"
 #include "sim/cli/run_command.h"
 #include "sim/cli/size_command.h"
 #include "sim/cli/trace_command.h"
@@ -247,7 +248,9 @@ class Run final : public Command {
          "arrive from this simulated time on. Default: 0.");
     text("--measure-to", measure_to_, "SECONDS", "... and before this one. Default: all.");
     text("-o,--output", directory_, "DIR",
-         "Write summary.json and config.resolved.json into this directory. Default: no files.");
+         "Write the run into this directory: summary.json, config.resolved.json, requests.csv, "
+         "timeline.csv, preemptions.csv, blockmap.json, recording.json and trace.pftrace (for "
+         "Perfetto), all or none. `pinfold report DIR` makes a page of them. Default: no files.");
     text("--format", format_, "FORMAT", "text, json, csv or md. Default: text.");
     text(
         "--shadow", shadow_, "on|off",
@@ -494,6 +497,22 @@ class TraceSynth final : public Command {
   std::string seed_ = "0";
 };
 
+class Report final : public Command {
+ public:
+  explicit Report(CLI::App& program)
+      : Command(program, "report", "Make one HTML page of what `pinfold run -o DIR` wrote.") {
+    text("DIR", command_.directory, "DIR",
+         "The directory; report.html is written into it and needs nothing else to be looked at.");
+  }
+  ExitCode run() override {
+    needed("DIR", command_.directory, "the directory that `pinfold run -o DIR` wrote");
+    return report_command(command_, std::cout, std::cerr);
+  }
+
+ private:
+  ReportCommand command_;
+};
+
 class Schema final : public Command {
  public:
   explicit Schema(CLI::App& program)
@@ -590,9 +609,10 @@ ExitCode run_program(int argc, char** argv) {
   TraceInfo trace_info(*trace);
   TraceHead trace_head(*trace);
   TraceSynth trace_synth(*trace);
+  Report report(program);
   Schema schema(program);
-  Command* const commands[] = {&run,        &replay,      &size,  &trace_info,
-                               &trace_head, &trace_synth, &schema};
+  Command* const commands[] = {&run,        &replay,      &size,   &trace_info,
+                               &trace_head, &trace_synth, &report, &schema};
 
   try {
     program.parse(argc, argv);
