@@ -555,6 +555,8 @@ class Replay {
   }
 
   bool step_fails(std::uint64_t step) const {
+    const std::vector<std::uint32_t>& given = config_.fault.failed_steps;
+    if (std::find(given.begin(), given.end(), step) != given.end()) return true;
     const std::uint32_t permille = config_.fault.step_failed_permille;
     return permille > 0 && draw_permille(config_.seed, Stream::kFault, step, 1) < permille;
   }
