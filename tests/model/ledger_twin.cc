@@ -151,4 +151,10 @@ void WatchedLedger::read(World& world) {
   ledger_.advance_to(++now_ns_);
 }
 
+void WatchedLedger::take(World& world) {
+  read(world);
+  world.scheduler.journal().clear();
+  read_ = 0;
+}
+
 }  // namespace pinfold::model

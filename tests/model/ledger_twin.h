@@ -34,6 +34,8 @@ class WatchedLedger {
 
   /// Reads what the journal has more than last time; then time passes.
   void read(World& world);
+  /// The same, and the journal forgets what was read.
+  void take(World& world);
   /// Compares with the twin.
   std::string check(const World& world) const { return difference(ledger_, recount(world)); }
   const sim::Ledger& ledger() const { return ledger_; }
