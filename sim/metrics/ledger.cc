@@ -173,7 +173,6 @@ void Ledger::arrive(const Record& record) {
   sequence.table = std::move(table);
   sequence.id = record.sequence;
   sequence.counts.history = record.count;
-  sequence.yields = record.aux > 0;
 }
 
 void Ledger::forget(std::uint32_t id) {
@@ -211,16 +210,20 @@ void Ledger::recount(Sequence& sequence) {
   }
 }
 
-void Ledger::count_pair(std::uint32_t first, std::uint32_t second, std::int64_t sign) {
-  pairs_.all += sign;
-  if (second == first + 1) pairs_.ascending += sign;
-  if (first == second + 1) pairs_.descending += sign;
-}
-
-void Ledger::push_entry(Sequence& sequence, std::uint32_t block) {
-  PINFOLD_CHECK(block > 0 && block < blocks_.size(), "ledger", "a block outside the pool");
-  if (!sequence.table.empty()) count_pair(sequence.table.back(), block, 1);
-  sequence.table.push_back(block);
+// Behind the table's other entries, and their pairs.
+void Ledger::append(Sequence& sequence, Ids ids) {
+  std::vector<std::uint32_t>& table = sequence.table;
+  const std::size_t before = table.size();
+  table.resize(before + ids.size());
+  Pairs pairs;
+  for (std::size_t n = 0; n < ids.size(); ++n) {
+    const std::uint32_t block = ids[n];
+    PINFOLD_CHECK(block > 0 && block < blocks_.size(), "ledger", "a block outside the pool");
+    const std::size_t entry = before + n;
+    table[entry] = block;
+    if (entry > 0) pairs.add(table[entry - 1], block);
+  }
+  pairs_ += pairs;
 }
 
 void Ledger::acquire(const Record& record, Ids ids) {
@@ -240,13 +243,13 @@ void Ledger::acquire(const Record& record, Ids ids) {
   const bool one_more =
       steady != nullptr && steady->steady && ids.size() == 1 && at_block_end(*steady);
   Sequence& sequence = one_more ? *steady : known(record);
+  append(sequence, ids);
+  const std::uint32_t place = place_of(sequence);
   for (std::size_t n = 0; n < ids.size(); ++n) {
-    push_entry(sequence, ids[n]);
     Block& block = blocks_[ids[n]];
     PINFOLD_CHECK(block.owners == 0 && block.holds == 0, "ledger",
                   "block " + std::to_string(ids[n]) + " is issued and is not free");
-    block.owners = 1;
-    block.owner = place_of(sequence);
+    block = {1, 0, place};
   }
   one_more ? acquire_steady() : recount(sequence);
 }
@@ -260,15 +263,14 @@ void Ledger::pin(const Record& record, Ids ids) {
     return;
   }
   if (record.pool != PoolKind::kBlocks) return;
-  for (std::size_t n = 0; n < ids.size(); ++n) {
-    const auto entry = static_cast<std::uint32_t>(sequence.table.size());
-    push_entry(sequence, ids[n]);
-    Block& block = blocks_[ids[n]];
-    PINFOLD_CHECK(block.owners > 0, "ledger",
+  const auto first = static_cast<std::uint32_t>(sequence.table.size());
+  append(sequence, ids);
+  for (std::uint32_t n = 0; n < ids.size(); ++n) {
+    PINFOLD_CHECK(blocks_[ids[n]].owners > 0, "ledger",
                   "block " + std::to_string(ids[n]) + " is pinned and no table holds it");
-    if (block.filling) ++sequence.filling;
+    if (is_filling(ids[n])) ++sequence.filling;
     saved_ += block_positions();
-    share(ids[n], entry, sequence);
+    share(ids[n], first + n, sequence);
   }
   recount(sequence);
 }
@@ -300,22 +302,27 @@ void Ledger::let_go(const Record& record, Ids ids) {
 void Ledger::drop_entries(Sequence& sequence, std::size_t count, bool park) {
   std::vector<std::uint32_t>& table = sequence.table;
   PINFOLD_CHECK(count <= table.size(), "ledger", "more blocks are let go than a table holds");
-  for (; count > 0; --count) {
-    const std::uint32_t last = table.back();
-    table.pop_back();
-    if (!table.empty()) count_pair(table.back(), last, -1);
-    Block& block = blocks_[last];
-    if (block.filling) --sequence.filling;
+  const std::size_t kept = table.size() - count;
+  const bool filling = sequence.filling > 0;
+  std::int64_t parked = 0, freed = 0;
+  Pairs pairs;
+  for (std::size_t entry = kept; entry < table.size(); ++entry) {
+    if (entry > 0) pairs.add(table[entry - 1], table[entry]);
+    Block& block = blocks_[table[entry]];
+    if (filling && is_filling(table[entry])) --sequence.filling;
     if (park) ++block.holds;
     if (block.owners > 1) {
       saved_ -= block_positions();
       leave_shared(block, sequence);
     } else {
       block.owners = 0;
-      positions_[block.holds > 0 ? PositionClass::kParked : PositionClass::kFree] +=
-          block_positions();
+      ++(block.holds > 0 ? parked : freed);
     }
   }
+  table.resize(kept);
+  pairs_ -= pairs;
+  positions_[PositionClass::kParked] += parked * block_positions();
+  positions_[PositionClass::kFree] += freed * block_positions();
   sequence.shared_upto = std::min(sequence.shared_upto, static_cast<std::uint32_t>(table.size()));
   if (table.empty() && sequence.resets) {
     sequence.counts = {sequence.counts.history, 0, 0, 0};
@@ -325,18 +332,24 @@ void Ledger::drop_entries(Sequence& sequence, std::size_t count, bool park) {
 }
 
 void Ledger::unpark(const Record& record, Ids ids) {
+  if (record.pool == PoolKind::kBlocks) return unpark_blocks(ids);
   for (std::size_t n = 0; n < ids.size(); ++n) {
     if (record.pool == PoolKind::kStateSlots) state_slots_.unpark(ids[n]);
     if (record.pool == PoolKind::kDraftSlots) draft_slots_.unpark(ids[n]);
-    if (record.pool != PoolKind::kBlocks) continue;
+  }
+}
+
+void Ledger::unpark_blocks(Ids ids) {
+  std::int64_t freed = 0;
+  for (std::size_t n = 0; n < ids.size(); ++n) {
     Block& block = blocks_[ids[n]];
     PINFOLD_CHECK(block.holds > 0, "ledger",
-                  "block " + std::to_string(ids[n]) + " is let go by a fence that holds it not");
+                  "a fence lets go of block " + std::to_string(ids[n]) + " and does not hold it");
     --block.holds;
-    if (block.owners > 0 || block.holds > 0) continue;
-    positions_[PositionClass::kParked] -= block_positions();
-    positions_[PositionClass::kFree] += block_positions();
+    freed += block.owners == 0 && block.holds == 0;
   }
+  positions_[PositionClass::kParked] -= freed * block_positions();
+  positions_[PositionClass::kFree] += freed * block_positions();
 }
 
 }  // namespace pinfold::sim

@@ -98,7 +98,6 @@ class Ledger {
     bool late = false;              // preempted since its steps in flight were dispatched
     bool last_was_late = false;     // so was the part whose result came last
     bool resets = false;            // its counts go with its table: it is preempted or demoted
-    bool yields = false;            // its limit is at least one token
     bool in_batch = false;          // has a row in every step
     std::uint32_t drafts = 0;       // of its row in the step being planned
     Flight chunk;                   // of the step being planned; no rows: none
@@ -112,11 +111,11 @@ class Ledger {
     bool state_pinned = false;
   };
 
+  /// Eight bytes, because every id that moves touches one. An id has at most 65,535 owners and holds.
   struct Block {
-    std::uint32_t owners = 0;  // tables
-    std::uint32_t holds = 0;   // release lists
+    std::uint16_t owners = 0;  // tables
+    std::uint16_t holds = 0;   // release lists
     std::uint32_t owner = 0;   // with one owner: its place in sequences_; with more: in shared_
-    bool filling = false;      // a pending copy fills it
   };
 
   /// A block in several tables. Each table counts it as if it were its own; the correction makes it
@@ -126,6 +125,8 @@ class Ledger {
     std::uint32_t entry = 0;  // the same in every table
     std::vector<std::uint32_t> owners;
     PositionCounts correction;
+    bool all_full =
+        false;  // every row is committed to every owner: none of them changes it any more
   };
 
   struct Filling {
@@ -135,8 +136,27 @@ class Ledger {
     std::uint32_t rows = 0;
   };
 
+  /// Consecutive table entries.
   struct Pairs {
     std::int64_t all = 0, ascending = 0, descending = 0;
+
+    void add(std::uint32_t first, std::uint32_t second) {
+      ++all;
+      ascending += second == first + 1;
+      descending += first == second + 1;
+    }
+    Pairs& operator+=(const Pairs& other) {
+      all += other.all;
+      ascending += other.ascending;
+      descending += other.descending;
+      return *this;
+    }
+    Pairs& operator-=(const Pairs& other) {
+      all -= other.all;
+      ascending -= other.ascending;
+      descending -= other.descending;
+      return *this;
+    }
   };
 
   // ledger.cc
@@ -149,10 +169,10 @@ class Ledger {
   void pin(const Record& record, Ids ids);
   void let_go(const Record& record, Ids ids);
   void unpark(const Record& record, Ids ids);
+  void unpark_blocks(Ids ids);
   void drop_entries(Sequence& sequence, std::size_t count, bool park);
   void let_go_slot(SlotLedger& slots, const Record& record, Ids ids, SlotClass owner);
-  void push_entry(Sequence& sequence, std::uint32_t block);
-  void count_pair(std::uint32_t first, std::uint32_t second, std::int64_t sign);
+  void append(Sequence& sequence, Ids ids);
   void recount(Sequence& sequence);
   PositionCounts counts_of(const Sequence& sequence) const;
   std::uint32_t place_of(const Sequence& sequence) const {
@@ -181,11 +201,13 @@ class Ledger {
   // ledger_sharing.cc
   void share(std::uint32_t block, std::uint32_t entry, Sequence& sequence);
   void leave_shared(Block& block, const Sequence& sequence);
+  void count_full_owner(Shared& shared, std::int64_t owners);
   void recount_shared(Shared& shared);
   void queue_copy(Sequence& sequence, const Record& record, Ids ids);
   void pass(std::uint64_t ticket);
   std::uint32_t filled_rows(const Sequence& sequence) const;
   std::uint32_t filled_rows(std::uint32_t block, std::uint32_t committed) const;
+  bool is_filling(std::uint32_t block) const;
 
   LedgerOptions options_;
   std::vector<Block> blocks_;

@@ -12,6 +12,10 @@ namespace pinfold::sim {
 
 void Ledger::share(std::uint32_t id, std::uint32_t entry, Sequence& sequence) {
   Block& block = blocks_[id];
+  const std::uint32_t end = (entry + 1) * options_.block_size;
+  const auto is_full = [&](const Sequence& owner) {
+    return rows_of(owner).processed >= end && !is_filling(id);
+  };
   if (++block.owners == 2) {
     if (shared_places_.empty()) {
       shared_places_.push_back(static_cast<std::uint32_t>(shared_.size()));
@@ -19,18 +23,20 @@ void Ledger::share(std::uint32_t id, std::uint32_t entry, Sequence& sequence) {
     }
     const std::uint32_t place = shared_places_.back();
     shared_places_.pop_back();
-    shared_[place] = {id, entry, {block.owner}, {}};
+    Sequence& owner = sequences_[block.owner];
+    owner.shared_upto = std::max(owner.shared_upto, entry + 1);
+    shared_[place] = {id, entry, {block.owner}, {}, is_full(owner)};
     block.owner = place;
   }
   Shared& shared = shared_[block.owner];
   PINFOLD_CHECK(shared.entry == entry, "ledger", "a shared block has two places in tables");
   shared.owners.push_back(place_of(sequence));
-  const std::uint32_t end = (entry + 1) * options_.block_size;
+  sequence.shared_upto = std::max(sequence.shared_upto, entry + 1);
+  if (shared.all_full && is_full(sequence)) return count_full_owner(shared, 1);
   for (const std::uint32_t place : shared.owners) {
-    Sequence& owner = sequences_[place];
-    owner.shared_upto = std::max(owner.shared_upto, entry + 1);
     // It writes into what others count now, so it moves alone.
-    if (owner.steady && rows_of(owner).processed < end) make_explicit(owner);
+    Sequence& owner = sequences_[place];
+    if (owner.steady && !is_full(owner)) make_explicit(owner);
   }
   recount_shared(shared);
 }
@@ -42,10 +48,18 @@ void Ledger::leave_shared(Block& block, const Sequence& sequence) {
   PINFOLD_CHECK(owner != shared.owners.end(), "ledger", "a shared block does not know its owner");
   *owner = shared.owners.back();
   shared.owners.pop_back();
-  if (--block.owners > 1) return recount_shared(shared);
+  if (--block.owners > 1) {
+    return shared.all_full ? count_full_owner(shared, -1) : recount_shared(shared);
+  }
   block.owner = shared.owners[0];
   positions_ -= shared.correction;
   shared_places_.push_back(place);
+}
+
+// One owner more, or less, of a block that is full for all: its own count of the block is one too many.
+void Ledger::count_full_owner(Shared& shared, std::int64_t owners) {
+  shared.correction[PositionClass::kCommitted] -= owners * block_positions();
+  positions_[PositionClass::kCommitted] -= owners * block_positions();
 }
 
 // Each table counts the block by itself; the correction is what the strongest owners make of it, less
@@ -56,6 +70,7 @@ void Ledger::recount_shared(Shared& shared) {
   PositionCounts correction;
   RowEnds strongest;
   bool beyond_need = false;
+  bool all_full = !is_filling(shared.block);
   const auto count = [&](const RowEnds& ends, bool surplus) {
     const std::uint32_t rest = block_size - ends.known;
     return counts_between(ends, filled_rows(shared.block, ends.committed), surplus ? 0 : rest,
@@ -68,8 +83,10 @@ void Ledger::recount_shared(Shared& shared) {
     correction -= count(ends, ends.known == 0);
     strongest.cover(ends);
     beyond_need = beyond_need || ends.known == 0;
+    all_full = all_full && ends.committed == block_size;
   }
   correction += count(strongest, beyond_need);
+  shared.all_full = all_full;
   positions_ -= shared.correction;
   shared.correction = correction;
   positions_ += shared.correction;
@@ -86,7 +103,6 @@ void Ledger::queue_copy(Sequence& sequence, const Record& record, Ids ids) {
   const std::uint64_t ticket = 2 * (std::uint64_t{planned_} + 1) - 1;
   filling_.push_back(
       {ticket, to, static_cast<std::uint32_t>(at - sequence.table.begin()), record.aux});
-  blocks_[to].filling = true;
   ++sequence.filling;
   recount(sequence);
 }
@@ -100,8 +116,7 @@ void Ledger::pass(std::uint64_t ticket) {
       continue;
     }
     filling_.erase(filling_.begin() + static_cast<std::ptrdiff_t>(n));
-    Block& block = blocks_[copy.block];
-    block.filling = false;
+    const Block& block = blocks_[copy.block];
     const auto filled = [&](std::uint32_t place) {
       --sequences_[place].filling;
       recount(sequences_[place]);
@@ -114,9 +129,13 @@ void Ledger::pass(std::uint64_t ticket) {
   }
 }
 
+bool Ledger::is_filling(std::uint32_t block) const {
+  return std::any_of(filling_.begin(), filling_.end(),
+                     [&](const Filling& copy) { return copy.block == block; });
+}
+
 // Of the block's first `committed` rows.
 std::uint32_t Ledger::filled_rows(std::uint32_t block, std::uint32_t committed) const {
-  if (!blocks_[block].filling) return 0;
   std::uint32_t rows = 0;
   for (const Filling& copy : filling_) {
     if (copy.block == block) rows = std::min(copy.rows, committed);

@@ -32,12 +32,13 @@ void Ledger::run(Sequence& sequence) {
   sequence.state_pinned = false;
 }
 
-// Prefill knows all tokens of the prompt, so the chunk that reaches the last of them yields the next.
+// Prefill knows all tokens of the prompt, so the chunk that reaches the last of them yields the next one
+// (or ends a sequence that yields none, with the same result).
 void Ledger::plan_chunk(Sequence& sequence, const Record& record) {
   run(sequence);
   const bool last = record.aux + record.count == sequence.counts.history;
   sequence.chunk.rows = record.count;
-  sequence.chunk.tokens = last && sequence.yields ? 1 : 0;
+  sequence.chunk.tokens = last ? 1 : 0;
   visit(sequence);
 }
 

@@ -333,6 +333,25 @@ TEST_CASE("ledger: state slots are running, pinned by a waiting fork, parked, fr
   CHECK(totals.at_peak == std::array<std::uint32_t, 4>{1, 0, 1, 0});
 }
 
+TEST_CASE("ledger: a fork that adopts its parent's state slot runs in it") {
+  SchedulerOptions options = with_slots(engine_with(8), 2);
+  options.sole_owner = SoleOwner::kAdopt;
+  Watched engine(options);
+  engine.scheduler().add(kA, request(6, 20));
+  engine.plan();
+  engine.result();
+  engine.scheduler().fork(kA, kB, request(6, 2));
+  engine.scheduler().abort(kA);
+  CHECK(engine.state_slots() == "0/1/0/1");
+  engine.plan();
+  CHECK(engine.state_slots() == "1/0/0/1");
+  CHECK(engine.now() == "6/1/0/0/0/1/0/0/24");  // the tail is adopted too: nothing is copied
+  engine.result();
+  engine.plan();
+  engine.result();
+  CHECK(engine.state_slots() == "0/0/0/2");
+}
+
 TEST_CASE("ledger: neighbours in tables follow the order in which blocks are released and taken") {
   const auto neighbours = [](ReleaseOrder release, FreeOrder free) {
     SchedulerOptions options = engine_with(4);
