@@ -128,7 +128,11 @@ void Ledger::take(const Record& record, Ids ids) {
       if (find(record.sequence) != nullptr) forget(record.sequence);
       break;
     case Verb::kPassed:
-      if (record.count == index_of(Lane::kCompute)) pass(record.aux);
+      // Copies of a step are done when their own lane has passed them, or the lane of the step, which
+      // waits for them.
+      if (record.count == index_of(Lane::kCompute) || record.count == index_of(Lane::kCopy)) {
+        pass(record.aux);
+      }
       break;
   }
 }

@@ -224,7 +224,7 @@ class Ledger {
   std::vector<std::uint32_t> crossings_;  // steady ones by (C + F - steps planned) mod B
   std::uint32_t planned_ = 0;             // steps dispatched
   std::uint32_t done_ = 0;                // steps whose result was processed
-  std::uint64_t passed_ = 0;              // ticket of the compute lane
+  std::uint64_t passed_ = 0;              // ticket up to which copies are done
 
   std::vector<Shared> shared_;
   std::vector<std::uint32_t> shared_places_;  // unused ones
