@@ -64,7 +64,7 @@ void add_ledger(TextPage& page, const LedgerTotals& ledger) {
     return whole == 0 ? std::string("-") : decimal(part * 100, whole, kDecimals);
   };
   const auto row = [&](std::string_view label, std::string_view percent, std::string_view mean) {
-    page.line(label, fmt::format("{:>8}  {:>16}", percent, mean));
+    page.line(label, fmt::format("{:<10} {}", percent, mean));
   };
   row("Position", "% of all", "mean positions");
   for (std::size_t n = 0; n < kPositionClasses; ++n) {

@@ -422,7 +422,11 @@ TEST_CASE("ledger: owned position-time is the pool's owned block-time, on both p
        {std::vector<std::string>{},
         {"engine.num_blocks=900", "cost.step_base_us=60000"},
         {"engine.num_blocks=900", "cost.step_base_us=60000", "workload.drafts=3",
-         "model.state_slots=true", "engine.max_num_seqs=24"}}) {
+         "model.state_slots=true", "engine.max_num_seqs=24"},
+        {"engine.num_blocks=900", "cost.step_base_us=60000", "workload.drafts=3",
+         "model.state_slots=true", "engine.max_num_seqs=24", "workload.samples=2",
+         "workload.samples_permille=100", "fault.step_failed_permille=10",
+         "workload.abort_permille=50", "workload.abort_within_us=2000000"}}) {
     const RunResult fast = run(settings);
     REQUIRE(fast.verdict == Verdict::kOk);
     REQUIRE(fast.ledger.has_value());
