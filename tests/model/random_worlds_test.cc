@@ -184,6 +184,7 @@ std::string shadow_says(const Scenario& scenario, const Outcome& outcome) {
   options.block_size = scenario.options.block_size.value;
   options.block_ids = scenario.options.block_ids;
   options.state_ids = scenario.options.state_ids;
+  options.draft_ids = scenario.options.draft_ids;
   options.state_slots = scenario.options.state == Switch::kOn;
   options.fences_always = scenario.options.fence == FenceMode::kAlways;
   sim::Shadow shadow(options);
