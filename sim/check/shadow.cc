@@ -333,7 +333,7 @@ void Shadow::check_fence(const Record& record, std::uint32_t index, std::uint64_
 void Shadow::let_go_slot(const Record& record, std::uint32_t index, Life& life) {
   const bool is_state = record.pool == PoolKind::kStateSlots;
   std::uint32_t& held = is_state ? life.state : life.draft;
-  if (index != held) {
+  if (index != held || held == 0) {
     find("O10 release", record.sequence, record.pool, index,
          "sequence " + std::to_string(record.sequence) + " lets go of " +
              name_of_id(record.pool, index) + " and holds " +
