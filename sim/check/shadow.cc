@@ -144,6 +144,13 @@ void Shadow::take(const Record& record, std::span<const BlockId> ids) {
     }
     case Verb::kCopyQueued: queue_copy(record, ids); break;
     case Verb::kJoin: {
+      const Life& life = lives_[life_of(record.sequence)];
+      if (record.aux != life.processed) {
+        find("O7 commit", record.sequence, PoolKind::kBlocks, 0,
+             "sequence " + std::to_string(record.sequence) + " joins the batch with " +
+                 std::to_string(record.aux) + " rows, and " + std::to_string(life.processed) +
+                 " are processed");
+      }
       const auto at = std::lower_bound(batch_.begin(), batch_.end(), record.sequence);
       if (at == batch_.end() || *at != record.sequence) batch_.insert(at, record.sequence);
       break;

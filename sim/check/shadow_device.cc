@@ -60,6 +60,12 @@ void Shadow::queue_copy(const Record& record, std::span<const BlockId> ids) {
 void Shadow::pass(const Record& record) {
   if (record.count >= kLanes) return;
   const Lane lane{static_cast<std::uint8_t>(record.count)};
+  const std::uint64_t queued = lane == Lane::kCompute ? 2 * steps_ : queued_[index_of(lane)];
+  if (record.aux > queued) {
+    find("O9 fence", kNobody, PoolKind::kBlocks, 0,
+         "lane " + std::to_string(record.count) + " passed ticket " + std::to_string(record.aux) +
+             ", and the last one queued is " + std::to_string(queued));
+  }
   std::uint64_t& passed = passed_[index_of(lane)];
   passed = std::max<std::uint64_t>(passed, record.aux);
   std::size_t kept = 0;

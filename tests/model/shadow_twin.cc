@@ -101,7 +101,12 @@ void ShadowTwin::take(const Record& record, const std::vector<std::uint32_t>& id
       lives_[life_now(record.sequence)].processed = 0;
       lives_[life_now(record.sequence)].wrote.clear();
       return;
-    case Verb::kJoin: batch_.insert(record.sequence); return;
+    case Verb::kJoin:
+      if (lives_[life_now(record.sequence)].processed != record.aux) {
+        find("O7 commit", record.sequence, PoolKind::kBlocks, 0);
+      }
+      batch_.insert(record.sequence);
+      return;
     case Verb::kLeave:
     case Verb::kSitOut: batch_.erase(record.sequence); return;
     case Verb::kDrafts: drafts_[record.sequence] = record.count; return;
@@ -121,6 +126,9 @@ void ShadowTwin::take(const Record& record, const std::vector<std::uint32_t>& id
       return;
     case Verb::kPassed: {
       if (record.count > 3) return;
+      if (record.aux > (record.count == 0 ? 2 * steps_ : queued_[record.count])) {
+        find("O9 fence", UINT32_MAX, PoolKind::kBlocks, 0);
+      }
       lanes_[record.count] = std::max<std::uint64_t>(lane_at(record.count), record.aux);
       std::vector<Copy> left;
       for (Copy copy : copies_) {

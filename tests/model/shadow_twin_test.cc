@@ -237,7 +237,7 @@ const std::vector<Corruption>& corruptions() {
        changed([](Event& event, RandomDraws& draws) { event.record.aux += 1 + draws.below(2); })},
       {"more accepted than was", verb(Verb::kCommit),
        changed([](Event& event, RandomDraws&) { event.record.count += 1; })},
-      {"rejection forgotten", verb(Verb::kCommit), dropped()},
+      {"commit forgotten", verb(Verb::kCommit), dropped()},
       {"chunk missing", verb(Verb::kChunk), dropped()},
       {"chunk in the wrong place", verb(Verb::kChunk),
        changed([](Event& event, RandomDraws&) { event.record.aux += 1; })},
