@@ -63,11 +63,6 @@ void Shadow::find(const char* rule, std::uint32_t sequence, PoolKind pool, std::
 
 // ---- sequences and their lives -----------------------------------------------------------------------
 
-Shadow::SequenceState& Shadow::state_of(std::uint32_t sequence) {
-  if (sequence >= sequences_.size()) sequences_.resize(std::size_t{sequence} + 1);
-  return sequences_[sequence];
-}
-
 std::uint32_t Shadow::life_of(std::uint32_t sequence) {
   SequenceState& state = state_of(sequence);
   if (state.life != kNoLife) return state.life;

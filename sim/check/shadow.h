@@ -138,7 +138,10 @@ class Shadow {
   void unpark(const Record& record, std::span<const BlockId> ids);
   void fork(const Record& record);
   void end(const Record& record);
-  SequenceState& state_of(std::uint32_t sequence);
+  SequenceState& state_of(std::uint32_t sequence) {
+    if (sequence >= sequences_.size()) sequences_.resize(std::size_t{sequence} + 1);
+    return sequences_[sequence];
+  }
   std::uint32_t life_of(std::uint32_t sequence);
   void retire(std::uint32_t life);
   void cut_table(Life& life, std::uint32_t index, std::uint32_t kept);

@@ -13,12 +13,6 @@ bool goes_on(const WrittenRow& run, std::uint32_t run_begin, const WrittenRow& r
 
 }  // namespace
 
-RowTag further(const RowTag& tag, std::uint32_t rows) {
-  RowTag result = tag;
-  if (tag.kind != RowKind::kNothing) result.position += rows;
-  return result;
-}
-
 std::uint32_t BlockContents::new_run(const Run& run) {
   if (free_ == kNone) {
     runs_.push_back(run);

@@ -29,7 +29,11 @@ struct RowTag {
 };
 
 /// The tag `rows` rows further on in the same run.
-RowTag further(const RowTag& tag, std::uint32_t rows);
+inline RowTag further(const RowTag& tag, std::uint32_t rows) {
+  RowTag result = tag;
+  if (tag.kind != RowKind::kNothing) result.position += rows;
+  return result;
+}
 
 /// The release that left a block without an owner, so that it could be issued again.
 struct Release {

@@ -314,7 +314,7 @@ void Shadow::write_block(std::uint32_t block, std::uint32_t begin, std::uint32_t
 
 // All rows of the step are written; which of them are valid is known with the commits.
 void Shadow::write_rows(const Row& row) {
-  const Life& life = lives_[row.life];
+  Life& life = lives_[row.life];
   const std::uint32_t block_size = options_.block_size;
   const std::uint32_t end = row.start + row.width;
   for (std::uint32_t position = row.start; position < end;) {
@@ -332,6 +332,7 @@ void Shadow::write_rows(const Row& row) {
     upto = std::min({upto, end, (entry + 1) * block_size});
     const std::uint32_t begin = position % block_size;
     write_block(life.table[entry], begin, begin + upto - position, first);
+    if (life.verified == position) life.verified = upto;  // just written as it will be expected
     position = upto;
   }
   const std::uint32_t index = life.state_in_use();

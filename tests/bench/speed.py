@@ -35,11 +35,13 @@ def main():
         return 0
     anchor = instructions(program, trace, "anchor", "pinfold::bench::run_anchor*")
     engine = instructions(program, trace, "engine", "pinfold::sim::simulate*")
-    if anchor is None or engine is None:
+    shadow = instructions(program, trace, "shadow", "pinfold::sim::simulate*")
+    if anchor is None or engine is None or shadow is None:
         print("instructions: valgrind could not count them")
         return 0
     print(f"instructions per output token: anchor {anchor / OUTPUT_TOKENS:.1f}, "
-          f"replay {engine / OUTPUT_TOKENS:.1f}, {engine / anchor:.2f} x anchor")
+          f"replay {engine / OUTPUT_TOKENS:.1f}, {engine / anchor:.2f} x anchor, "
+          f"with shadow memory {shadow / OUTPUT_TOKENS:.1f}")
     return 0
 
 
