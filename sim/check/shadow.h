@@ -158,6 +158,7 @@ class Shadow {
   void use_draft_slot(const Row& row, const Life& life, std::uint64_t step);
   void run_step(std::uint64_t step, bool failed, bool behind_failed);
   void run_void(const VoidReach& reach);
+  Release since(PoolKind pool, std::uint32_t id, const WrittenRow& found) const;
   bool read_rows(const Row& row, std::uint64_t step);
   void check_state(const Row& row, std::uint64_t step);
   void write_rows(const Row& row);

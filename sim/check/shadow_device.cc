@@ -235,6 +235,12 @@ void Shadow::run_step(std::uint64_t step, bool failed, bool behind_failed) {
   }
 }
 
+// The last release of an id, if it came after what was found there had been written.
+Release Shadow::since(PoolKind pool, std::uint32_t id, const WrittenRow& found) const {
+  const Release& last = owned_[index_of(pool)][id].released;
+  return last == found.before ? Release{} : last;
+}
+
 // True if positions [0, start) are right. Those below `verified` are known to be.
 bool Shadow::read_rows(const Row& row, std::uint64_t step) {
   Life& life = lives_[row.life];
@@ -266,9 +272,7 @@ bool Shadow::read_rows(const Row& row, std::uint64_t step) {
     finding.position = life.verified;
     finding.expected = life.expected(life.verified);
     finding.found = contents_.at(block, other);
-    if (finding.found.tag.kind == RowKind::kNothing) {
-      finding.found.before = owned_[index_of(PoolKind::kBlocks)][block].released;
-    }
+    finding.since = since(PoolKind::kBlocks, block, finding.found);
     if (&finding != &unkept_) finding.text = wrong_row_text(finding, life.epoch, step, other);
     return false;
   }
@@ -294,6 +298,7 @@ void Shadow::check_state(const Row& row, std::uint64_t step) {
     finding.position = row.start;
     finding.expected = life.expected(row.start - 1);
     finding.found = {slot.last, slot.before};
+    finding.since = since(PoolKind::kStateSlots, index, finding.found);
     if (&finding != &unkept_) finding.text = wrong_state_text(finding, life.epoch, step);
   }
 }

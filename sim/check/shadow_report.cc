@@ -3,10 +3,18 @@
 namespace pinfold::sim {
 namespace {
 
+// What allowed it is a release before the write, if the block was taken from under its reader, or after
+// it, if the reader got the block and never wrote the row.
 std::string read_text(const ShadowFinding& finding) {
-  return ": expected " + name_of_row(finding.expected) + ", found " +
-         name_of_row(finding.found.tag) +
-         name_of_release(finding.found.before, name_of_id(finding.pool, finding.id));
+  const std::string what = name_of_id(finding.pool, finding.id);
+  const bool written = finding.found.tag.kind != RowKind::kNothing;
+  const bool before = finding.found.before.event != 0;
+  std::string text =
+      ": expected " + name_of_row(finding.expected) + ", found " + name_of_row(finding.found.tag);
+  if (before) text += name_of_release(finding.found.before, what) + ", before that was written";
+  if (finding.since.event != 0 || !before) text += name_of_release(finding.since, what);
+  if (finding.since.event != 0 && written) text += ", after that was written";
+  return text;
 }
 
 }  // namespace
@@ -34,7 +42,7 @@ std::string name_of_row(const RowTag& tag) {
 }
 
 std::string name_of_release(const Release& release, const std::string& what) {
-  if (release.event == 0) return "; nobody had released " + what + " before";
+  if (release.event == 0) return "; nobody had released " + what;
   return "; sequence " + std::to_string(release.sequence) + " had released " + what + " at event " +
          std::to_string(release.event);
 }

@@ -21,6 +21,7 @@ struct ShadowFinding {
   std::uint32_t position = 0;         // the first wrong position of a read
   RowTag expected;                    // of a read
   WrittenRow found;                   // of a read
+  Release since;                      // of its block after that was written, if any
 };
 
 /// "sequence 3", "sequence 3 in epoch 1".
@@ -29,7 +30,7 @@ std::string name_of_life(std::uint32_t sequence, std::uint32_t epoch);
 std::string name_of_id(PoolKind pool, std::uint32_t id);
 /// What a row holds, and who wrote it: "position 4 of sequence 3".
 std::string name_of_row(const RowTag& tag);
-/// "; sequence 1 had released block 5 at event 40", or that nobody had.
+/// "; sequence 1 had released block 5 at event 40", or that nobody had: of an id that is used wrongly.
 std::string name_of_release(const Release& release, const std::string& what);
 
 /// A read of a row that rule O12 does not allow; row `row` of block `id` holds `position`.

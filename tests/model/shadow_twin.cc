@@ -25,8 +25,15 @@ void ShadowTwin::consume(std::span<const std::byte> journal) {
 
 TwinFinding& ShadowTwin::find(const char* rule, std::uint32_t sequence, PoolKind pool,
                               std::uint32_t id) {
-  findings_.push_back({rule, event_, sequence, pool, id, 0, {}, {}});
+  findings_.push_back({rule, event_, sequence, pool, id, 0, {}, {}, 0, UINT32_MAX});
   return findings_.back();
+}
+
+void ShadowTwin::note_since(TwinFinding& finding) {
+  const Books& books = books_[{finding.pool, finding.id}];
+  if (books.release_event == finding.found.release_event) return;
+  finding.since_event = books.release_event;
+  finding.since_sequence = books.release_sequence;
 }
 
 std::uint64_t ShadowTwin::lane_at(std::uint32_t lane) const {
@@ -416,10 +423,7 @@ bool ShadowTwin::read(Row& row) {
     finding.position = position;
     finding.expected = wanted;
     finding.found = *found;
-    if (found->kind == 0) {
-      finding.found.release_event = books_[{PoolKind::kBlocks, block}].release_event;
-      finding.found.release_sequence = books_[{PoolKind::kBlocks, block}].release_sequence;
-    }
+    note_since(finding);
     return false;
   }
   return true;
@@ -496,6 +500,7 @@ void ShadowTwin::result(std::uint64_t step, std::uint32_t how) {
     finding.position = row.start;
     finding.expected = wanted;
     finding.found = found;
+    note_since(finding);
   }
   for (Row& row : settling_) {
     if (!row.is_void) continue;

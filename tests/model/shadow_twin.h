@@ -46,6 +46,8 @@ struct TwinFinding {
   std::uint32_t position = 0;
   TwinRow expected;  // its release is left empty
   TwinRow found;
+  std::uint64_t since_event = 0;  // the last release, if it came after that was written
+  std::uint32_t since_sequence = UINT32_MAX;
 };
 
 class ShadowTwin {
@@ -107,6 +109,7 @@ class ShadowTwin {
   std::uint32_t state_of(const LifeName& name);
   void write(std::uint32_t block, std::uint32_t row, TwinRow tag);
   bool read(Row& row);
+  void note_since(TwinFinding& finding);
   TwinFinding& find(const char* rule, std::uint32_t sequence, PoolKind pool, std::uint32_t id);
 
   TwinOptions options_;

@@ -93,13 +93,15 @@ std::string text_of(const TwinFinding& finding) {
   return finding.rule + " at " + std::to_string(finding.event) + " sequence " +
          std::to_string(finding.sequence) + " " + name_of(finding.pool) + " " +
          std::to_string(finding.id) + " position " + std::to_string(finding.position) +
-         " expected " + text_of(finding.expected) + " found " + text_of(finding.found);
+         " expected " + text_of(finding.expected) + " found " + text_of(finding.found) + " since " +
+         std::to_string(finding.since_event) + " by " + std::to_string(finding.since_sequence);
 }
 
 std::string text_of(const sim::ShadowFinding& finding) {
   return text_of(TwinFinding{finding.rule, finding.event, finding.sequence, finding.pool,
                              finding.id, finding.position, row_of(finding.expected, {}),
-                             row_of(finding.found.tag, finding.found.before)});
+                             row_of(finding.found.tag, finding.found.before), finding.since.event,
+                             finding.since.sequence});
 }
 
 // Where the two part; "" if they say the same.
