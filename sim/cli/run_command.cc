@@ -6,13 +6,18 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <memory>
+#include <vector>
 
+#include "sim/cli/interrupt.h"
 #include "sim/cli/output_directory.h"
 #include "sim/config/resolved_config.h"
+#include "sim/core/engine_options.h"
 #include "sim/core/simulate.h"
 #include "sim/report/decimal.h"
 #include "sim/report/request_timeline.h"
 #include "sim/report/run_fields.h"
+#include "sim/report/run_recorder.h"
 #include "sim/report/text_report.h"
 #include "sim/report/version.h"
 #include "sim/trace/azure_csv.h"
@@ -90,6 +95,61 @@ RunResult simulate_with_progress(const RunCommand& command, const Trace& trace,
   return simulate(trace, config, options);
 }
 
+/// Several observers as one, in order.
+class Observers final : public RunObserver {
+ public:
+  void add(RunObserver& observer) { all_.push_back(&observer); }
+
+  void on_arrival(std::uint32_t request, std::int64_t arrival_ns) override {
+    for (RunObserver* one : all_) one->on_arrival(request, arrival_ns);
+  }
+  void on_wait(Cause cause, std::int64_t from_ns, std::int64_t to_ns) override {
+    for (RunObserver* one : all_) one->on_wait(cause, from_ns, to_ns);
+  }
+  void on_records(std::span<const std::byte> records, std::int64_t now_ns) override {
+    for (RunObserver* one : all_) one->on_records(records, now_ns);
+  }
+  void on_first_token(std::uint32_t request, std::int64_t now_ns) override {
+    for (RunObserver* one : all_) one->on_first_token(request, now_ns);
+  }
+  RunObserver* get() { return all_.empty() ? nullptr : this; }
+
+ private:
+  std::vector<RunObserver*> all_;
+};
+
+/// What `-o` writes: files that grow with the run, and those that its result fills.
+class RunFiles {
+ public:
+  RunFiles(std::string directory, std::unique_ptr<StagedFiles> staged, const RunConfig& config)
+      : directory_(std::move(directory)),
+        staged_(std::move(staged)),
+        recorder_(recorder_options(config),
+                  [this](std::string_view name) { return staged_->path_of(name); }) {}
+
+  RunObserver& recorder() { return recorder_; }
+
+  std::optional<InputError> publish(std::span<const OutputFile> files) {
+    if (const auto failure = recorder_.finish()) {
+      return unwritable(directory_, failure->name, failure->reason);
+    }
+    for (const OutputFile& file : files) {
+      if (auto error = staged_->write(file)) return error;
+    }
+    return staged_->publish();
+  }
+
+ private:
+  static RecorderOptions recorder_options(const RunConfig& config) {
+    const SchedulerOptions engine = engine_options(config, true);
+    return {.block_ids = engine.block_ids, .block_size = engine.block_size.value};
+  }
+
+  std::string directory_;
+  std::unique_ptr<StagedFiles> staged_;
+  RunRecorder recorder_;
+};
+
 /// The request that `--why` names.
 Outcome<std::uint32_t> request_of(const std::string& text, const Trace& trace) {
   std::uint32_t request = 0;
@@ -140,21 +200,36 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
     timeline.emplace(request.value(), trace.value().requests[request.value()]);
   }
 
-  const RunResult result =
-      simulate_with_progress(command, trace.value(), config, timeline ? &*timeline : nullptr, err);
+  Observers observers;
+  if (timeline) observers.add(*timeline);
+  std::optional<InterruptsNoted> interrupts;
+  InterruptWatch watch;
+  std::optional<RunFiles> files;
+  if (command.directory) {
+    interrupts.emplace();
+    observers.add(watch);
+    auto staged = StagedFiles::begin(*command.directory);
+    if (!staged) return fail(err, ExitCode::kDataError, staged.error());
+    files.emplace(*command.directory, std::move(staged.value()), config);
+    observers.add(files->recorder());
+  }
+  RunResult result;
+  try {
+    result = simulate_with_progress(command, trace.value(), config, observers.get(), err);
+  } catch (const Interrupted&) {
+    return ExitCode::kInterrupted;
+  }
   const Provenance provenance{.version = kVersion,
                               .trace = command.trace,
                               .trace_digest = trace_digest(trace.value()),
                               .config_digest = config_digest(config),
                               .seed = config.seed,
                               .cost = cost_provenance(config)};
-  if (command.directory) {
-    const std::array<OutputFile, 2> files{
+  if (files) {
+    const std::array<OutputFile, 2> written{
         OutputFile{"summary.json", run_report(result, provenance, ReportFormat::kJson)},
         OutputFile{"config.resolved.json", resolved_json(config)}};
-    if (auto error = write_output_files(*command.directory, files)) {
-      return fail(err, ExitCode::kDataError, *error);
-    }
+    if (auto error = files->publish(written)) return fail(err, ExitCode::kDataError, *error);
   }
   if (timeline) {
     out << (command.format == ReportFormat::kJson ? timeline_json(*timeline, provenance)

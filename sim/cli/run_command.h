@@ -16,7 +16,7 @@ namespace pinfold::sim {
 struct RunCommand {
   std::string trace;
   ConfigFlags config;  // without files: the defaults, as configs/runs/default.json
-  std::optional<std::string> directory;  // for summary.json and config.resolved.json
+  std::optional<std::string> directory;  // for the files of docs/results.md
   ReportFormat format = ReportFormat::kText;
   Measurement measure{};
   std::optional<std::string> why{};  // this request's timeline instead of the report
