@@ -375,11 +375,14 @@ void Shadow::let_go_blocks(const Record& record, std::span<const BlockId> ids, L
 }
 
 void Shadow::unpark(const Record& record, std::span<const BlockId> ids) {
-  if (record.aux > passed_[index_of(Lane::kCompute)]) {
+  constexpr std::uint16_t kOfCopy = 1;
+  const Lane lane = record.detail == kOfCopy ? options_.copy_lane : Lane::kCompute;
+  const std::uint64_t passed = passed_[index_of(lane)];
+  if (record.aux > passed) {
     find("O9 release", record.sequence, record.pool, ids.empty() ? 0 : index_of(ids.front()),
          "a hold of sequence " + std::to_string(record.sequence) + " on ticket " +
              std::to_string(record.aux) + " ended when the lane had come to " +
-             std::to_string(passed_[index_of(Lane::kCompute)]));
+             std::to_string(passed));
   }
   for (const BlockId id : ids) {
     Owned* const parked = owned(record, id);

@@ -6,8 +6,8 @@
 // Each row carries a tag: whose history it belongs to, in which epoch, and which position of it. Steps
 // and copies are carried out in the order of their lane. On the compute lane a step is carried out when
 // its result is reported and its copies ahead of it: reads are checked and writes are tagged then,
-// through the block table of the time of dispatch. On the other lanes a copy is carried out when the
-// journal says that it passed. Rule O12 is what a read must satisfy: owned or held, below C (or written
+// through the block table of the time of dispatch. Copies in a lane of their own are carried out when the
+// journal says that they passed, at the latest ahead of their step, which waits for them. Rule O12 is what a read must satisfy: owned or held, below C (or written
 // by a step in flight of the same sequence, or by this one), not replaced, filled by a completed copy.
 //
 // Parts: shadow_contents.h what rows hold; shadow_readers.h who is told of a write; shadow_life.h what
@@ -35,7 +35,8 @@ struct ShadowOptions {
   bool state_slots = false;
   /// Storage that a dispatched step may touch is never let go but parked (fence mode `always`).
   bool fences_always = true;
-  std::uint32_t draft_ids = 0;  // 0: not said, any id is taken
+  std::uint32_t draft_ids = 0;      // 0: not said, any id is taken
+  Lane copy_lane = Lane::kCompute;  // where copies run, and whose passing ends what protects them
 };
 
 /// Follows one engine from its first record on. A step costs O(rows in it + blocks that changed); a row
@@ -116,14 +117,12 @@ class Shadow {
     std::vector<VoidReach> void_reaches;
   };
   struct PendingCopy {
-    Lane lane = Lane::kCompute;
     std::uint64_t ticket = 0;
     PoolKind pool = PoolKind::kBlocks;
     std::uint32_t from = 0, to = 0, rows = 0;
     std::uint32_t from_issue = 0, to_issue = 0;
     std::uint32_t sequence = 0, epoch = 0;
     bool passed = false;  // its fence was reported: its source may be released from here on
-    bool lost = false;
   };
 
   // shadow.cc: records
@@ -197,7 +196,6 @@ class Shadow {
   std::uint64_t steps_ = 0;
   std::uint64_t done_ = 0;                      // steps whose result was reported
   std::array<std::uint64_t, kLanes> passed_{};  // tickets
-  std::array<std::uint64_t, kLanes> queued_{};  // copies, on lanes other than compute
   std::uint64_t event_ = 0;
   std::uint64_t rows_read_ = 0;
   std::uint64_t rows_scanned_ = 0;

@@ -10,15 +10,10 @@ namespace {
 
 constexpr std::uint64_t copy_ticket_of(std::uint64_t step) { return 2 * step - 1; }
 
-// kPassed says so in `detail`: what the work on this ticket was to fill is anything.
-constexpr std::uint16_t kWorkLost = 1;
-
 }  // namespace
 
 // ---- copies ------------------------------------------------------------------------------------------
 
-// A copy's lane is in `detail`; lane 0, compute, is the only one with tickets of steps. The n-th copy
-// queued on another lane has ticket n there.
 void Shadow::queue_copy(const Record& record, std::span<const BlockId> ids) {
   if (ids.size() != 2 || ids[1] == kNoBlock) return;  // released, not copied
   const bool slots = record.pool == PoolKind::kStateSlots;
@@ -26,9 +21,7 @@ void Shadow::queue_copy(const Record& record, std::span<const BlockId> ids) {
   const Owned* const to = owned(record, ids[1]);
   if (from == nullptr || to == nullptr) return;
   PendingCopy copy;
-  copy.lane = Lane{static_cast<std::uint8_t>(record.detail % kLanes)};
-  copy.ticket =
-      copy.lane == Lane::kCompute ? copy_ticket_of(steps_ + 1) : ++queued_[index_of(copy.lane)];
+  copy.ticket = copy_ticket_of(steps_ + 1);
   copy.pool = record.pool;
   copy.from = index_of(ids[0]);
   copy.to = index_of(ids[1]);
@@ -56,11 +49,13 @@ void Shadow::queue_copy(const Record& record, std::span<const BlockId> ids) {
 }
 
 // A lane came as far as a ticket. On the compute lane this only ends what its copies protect: contents
-// follow with the result. On the other lanes it is when the copies are done.
+// follow with the result. Copies in a lane of their own run beside earlier steps: they are carried out
+// here, so that what a step still in flight writes later is found.
 void Shadow::pass(const Record& record) {
   if (record.count >= kLanes) return;
   const Lane lane{static_cast<std::uint8_t>(record.count)};
-  const std::uint64_t queued = lane == Lane::kCompute ? 2 * steps_ : queued_[index_of(lane)];
+  const std::uint64_t queued =
+      lane == Lane::kCompute || steps_ == 0 ? 2 * steps_ : copy_ticket_of(steps_);
   if (record.aux > queued) {
     find("O9 fence", kNobody, PoolKind::kBlocks, 0,
          "lane " + std::to_string(record.count) + " passed ticket " + std::to_string(record.aux) +
@@ -68,11 +63,11 @@ void Shadow::pass(const Record& record) {
   }
   std::uint64_t& passed = passed_[index_of(lane)];
   passed = std::max<std::uint64_t>(passed, record.aux);
+  if (lane != options_.copy_lane) return;
   std::size_t kept = 0;
   for (std::size_t n = 0; n < copies_.size(); ++n) {
     PendingCopy& copy = copies_[n];
-    const bool done = copy.lane == lane && copy.ticket <= record.aux;
-    if (done && !copy.passed && record.detail == kWorkLost) copy.lost = true;
+    const bool done = copy.ticket <= record.aux;
     if (done) pass_copy(copy);
     if (done && lane != Lane::kCompute) {
       run_copy(copy, false);
@@ -104,7 +99,6 @@ void Shadow::pass_copy(PendingCopy& copy) {
 }
 
 void Shadow::run_copy(const PendingCopy& copy, bool lost) {
-  lost = lost || copy.lost;
   const RowTag leftover{RowKind::kLost, copy.sequence, copy.epoch, 0};
   const Release before = owned_[index_of(copy.pool)][copy.to].released;
   if (copy.pool == PoolKind::kStateSlots) {
@@ -126,7 +120,7 @@ void Shadow::run_copies(std::uint64_t upto, bool lost) {
   std::size_t kept = 0;
   for (std::size_t n = 0; n < copies_.size(); ++n) {
     PendingCopy& copy = copies_[n];
-    if (copy.lane != Lane::kCompute || copy.ticket > upto) {
+    if (copy.ticket > upto) {
       copies_[kept++] = copy;
       continue;
     }

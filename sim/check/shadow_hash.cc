@@ -46,8 +46,8 @@ std::uint64_t Shadow::hash() const {
 
 std::uint64_t Shadow::hash_settled() const {
   Mixer mix;
-  const std::uint64_t passed = passed_[index_of(Lane::kCompute)];
-  mix.add(steps_ - done_, ahead(passed, 2 * done_));
+  mix.add(steps_ - done_);
+  for (const std::uint64_t passed : passed_) mix.add(ahead(passed, 2 * done_));
 
   // Lives that somebody still needs, and whose rows these may expect.
   std::vector<std::pair<std::uint64_t, std::uint32_t>> lives;  // (sequence, epoch) -> index
@@ -130,10 +130,8 @@ std::uint64_t Shadow::hash_settled() const {
   }
   for (const PendingCopy& copy : copies_) {
     const std::vector<Owned>& pool = owned_[index_of(copy.pool)];
-    const std::uint64_t base =
-        copy.lane == Lane::kCompute ? 2 * done_ : passed_[index_of(copy.lane)];
-    mix.add(index_of(copy.lane), ahead(copy.ticket, base), index_of(copy.pool), copy.from, copy.to,
-            copy.rows, copy.sequence, copy.epoch, copy.passed ? 1u : 0u, copy.lost ? 1u : 0u,
+    mix.add(ahead(copy.ticket, 2 * done_), index_of(copy.pool), copy.from, copy.to, copy.rows,
+            copy.sequence, copy.epoch, copy.passed ? 1u : 0u,
             pool[copy.from].issue == copy.from_issue ? 1u : 0u,
             pool[copy.to].issue == copy.to_issue ? 1u : 0u);
   }

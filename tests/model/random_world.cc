@@ -73,6 +73,10 @@ Scenario draw_scenario(std::uint64_t seed) {
   scenario.actions.insert(scenario.actions.end(), more.begin(), more.end());
   std::stable_sort(scenario.actions.begin(), scenario.actions.end(),
                    [](const Action& a, const Action& b) { return a.turn < b.turn; });
+  // Without step fences a copy in a lane of its own may fill a block that a step in flight still writes.
+  if (options.fence == FenceMode::kAlways && draws.chance(25)) {
+    options.copy_lane = CopyLane::kSeparate;
+  }
   // Ids increase with arrival: renumber what arrives, and what refers to it.
   std::map<SequenceId, SequenceId> renamed;
   std::uint32_t next = 0;
@@ -142,6 +146,18 @@ Outcome run(const Scenario& scenario, std::uint64_t seed, Switch fast_path) {
   outcome.aborts_in_flight = world.aborts_in_flight;
   outcome.live_forks = world.live_forks;
   return outcome;
+}
+
+sim::ShadowOptions shadow_options(const SchedulerOptions& options) {
+  sim::ShadowOptions shadow;
+  shadow.block_size = options.block_size.value;
+  shadow.block_ids = options.block_ids;
+  shadow.state_ids = options.state_ids;
+  shadow.draft_ids = options.draft_ids;
+  shadow.state_slots = options.state == Switch::kOn;
+  shadow.fences_always = options.fence == FenceMode::kAlways;
+  shadow.copy_lane = options.copy_lane == CopyLane::kSeparate ? Lane::kCopy : Lane::kCompute;
+  return shadow;
 }
 
 }  // namespace pinfold::model

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/check/shadow.h"
 #include "tests/model/world.h"
 
 namespace pinfold::model {
@@ -44,5 +45,8 @@ struct Outcome {
 
 /// Runs the scenario until it drains or stalls; the order of events is drawn from `seed` too.
 Outcome run(const Scenario& scenario, std::uint64_t seed, Switch fast_path);
+
+/// What a shadow must know of such a world.
+sim::ShadowOptions shadow_options(const SchedulerOptions& options);
 
 }  // namespace pinfold::model

@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "sim/check/shadow.h"
 #include "tests/model/random_world.h"
 
 namespace pinfold::model {
@@ -17,14 +16,7 @@ namespace {
 
 // What the shadow memory, which shares no code with the allocator, makes of a journal.
 std::string shadow_says(const Scenario& scenario, const Outcome& outcome) {
-  sim::ShadowOptions options;
-  options.block_size = scenario.options.block_size.value;
-  options.block_ids = scenario.options.block_ids;
-  options.state_ids = scenario.options.state_ids;
-  options.draft_ids = scenario.options.draft_ids;
-  options.state_slots = scenario.options.state == Switch::kOn;
-  options.fences_always = scenario.options.fence == FenceMode::kAlways;
-  sim::Shadow shadow(options);
+  sim::Shadow shadow(shadow_options(scenario.options));
   shadow.consume(outcome.journal);
   if (shadow.findings().empty()) return "clean";
   const sim::ShadowFinding& first = shadow.findings().front();

@@ -133,18 +133,16 @@ void ShadowTwin::take(const Record& record, const std::vector<std::uint32_t>& id
       return;
     case Verb::kPassed: {
       if (record.count > 3) return;
-      if (record.aux > (record.count == 0 ? 2 * steps_ : queued_[record.count])) {
-        find("O9 fence", UINT32_MAX, PoolKind::kBlocks, 0);
-      }
+      std::uint64_t queued = 2 * steps_;
+      if (record.count != 0 && queued > 0) --queued;
+      if (record.aux > queued) find("O9 fence", UINT32_MAX, PoolKind::kBlocks, 0);
       lanes_[record.count] = std::max<std::uint64_t>(lane_at(record.count), record.aux);
+      if (record.count != options_.copy_lane) return;
       std::vector<Copy> left;
       for (Copy copy : copies_) {
-        const bool done = copy.lane == record.count && copy.ticket <= record.aux;
-        if (done && !copy.passed) {
-          copy.lost = record.detail == 1;
-          passed(copy);
-        }
-        if (done && copy.lane != 0) {
+        const bool done = copy.ticket <= record.aux;
+        if (done) passed(copy);
+        if (done && options_.copy_lane != 0) {
           carry_out(copy, false);
         } else {
           left.push_back(copy);
@@ -285,7 +283,7 @@ void ShadowTwin::let_go(const Record& record, const std::vector<std::uint32_t>& 
 }
 
 void ShadowTwin::unpark(const Record& record, const std::vector<std::uint32_t>& ids) {
-  if (record.aux > lane_at(0)) {
+  if (record.aux > lane_at(record.detail == 1 ? options_.copy_lane : 0)) {
     find("O9 release", record.sequence, record.pool, ids.empty() ? 0 : ids[0]);
   }
   for (const std::uint32_t id : ids) {
@@ -313,8 +311,7 @@ void ShadowTwin::copy_queued(const Record& record, const std::vector<std::uint32
   }
   if (!in_pool(record, ids[1])) return;
   Copy copy;
-  copy.lane = record.detail % 4;
-  copy.ticket = copy.lane == 0 ? 2 * (steps_ + 1) - 1 : ++queued_[copy.lane];
+  copy.ticket = 2 * (steps_ + 1) - 1;
   copy.pool = record.pool;
   copy.from = ids[0];
   copy.to = ids[1];
@@ -347,18 +344,17 @@ void ShadowTwin::passed(Copy& copy) {
 
 void ShadowTwin::carry_out(const Copy& copy, bool lost) {
   const TwinRow garbage{3, copy.life.first, copy.life.second, 0, 0, UINT32_MAX};
-  const bool fails = lost || copy.lost;
   if (copy.pool == PoolKind::kStateSlots) {
-    TwinRow moved = fails ? garbage : states_[copy.from];
+    TwinRow moved = lost ? garbage : states_[copy.from];
     moved.release_event = books_[{copy.pool, copy.to}].release_event;
     moved.release_sequence = books_[{copy.pool, copy.to}].release_sequence;
     states_[copy.to] = moved;
   }
   if (copy.pool != PoolKind::kBlocks) return;
   for (std::uint32_t row = 0; row < copy.rows; ++row) {
-    TwinRow moved = fails ? garbage : rows_[{copy.from, row}];
-    if (fails) moved.position = row;
-    if (copy.from != copy.to || fails) write(copy.to, row, moved);
+    TwinRow moved = lost ? garbage : rows_[{copy.from, row}];
+    if (lost) moved.position = row;
+    if (copy.from != copy.to || lost) write(copy.to, row, moved);
   }
 }
 
@@ -437,7 +433,7 @@ void ShadowTwin::result(std::uint64_t step, std::uint32_t how) {
   lanes_[0] = std::max(lane_at(0), 2 * step);
   std::vector<Copy> left;
   for (Copy copy : copies_) {
-    if (copy.lane != 0 || copy.ticket > 2 * step) {
+    if (copy.ticket > 2 * step) {
       left.push_back(copy);
       continue;
     }

@@ -23,6 +23,7 @@ struct TwinOptions {
   std::uint32_t draft_ids = 1;
   bool state_slots = false;
   bool fences_always = true;
+  std::uint32_t copy_lane = 0;
 };
 
 /// What a row holds: kind (0 nothing, 1 data, 2 discarded, 3 lost), writer, epoch, position; then the
@@ -84,8 +85,7 @@ class ShadowTwin {
     PoolKind pool = PoolKind::kBlocks;
     std::uint32_t from = 0, to = 0, rows = 0, from_issues = 0, to_issues = 0;
     LifeName life;
-    bool passed = false, lost = false;
-    std::uint32_t lane = 0;
+    bool passed = false;
   };
 
   void take(const Record& record, const std::vector<std::uint32_t>& ids);
@@ -129,7 +129,7 @@ class ShadowTwin {
   std::uint64_t settling_step_ = 0;
   bool open_ = false, failed_ = false;
   std::uint64_t steps_ = 0, event_ = 0, rows_read_ = 0;
-  std::map<std::uint32_t, std::uint64_t> lanes_, queued_;
+  std::map<std::uint32_t, std::uint64_t> lanes_;
   std::vector<TwinFinding> findings_;
 };
 
