@@ -11,7 +11,6 @@
 #include "sim/check/shadow.h"
 #include "sim/config/pool_size.h"
 #include "sim/core/arrivals.h"
-#include "sim/record/digest.h"
 #include "sim/core/draw.h"
 #include "sim/core/engine_options.h"
 #include "sim/core/frames.h"
@@ -21,6 +20,7 @@
 #include "sim/core/stops.h"
 #include "sim/core/wait_reason.h"
 #include "sim/device/step_cost.h"
+#include "sim/record/digest.h"
 
 namespace pinfold::sim {
 namespace {

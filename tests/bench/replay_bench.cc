@@ -66,8 +66,7 @@ int compare(const sim::Trace& trace) {
   const bool equal = fast.digest == slow.digest && fast.digest == shadowed.digest;
   std::printf("%llu output tokens, anchor %llu; digests %s\n",
               static_cast<unsigned long long>(fast.total_output_tokens),
-              static_cast<unsigned long long>(anchor.output_tokens),
-              equal ? "equal" : "DIFFER");
+              static_cast<unsigned long long>(anchor.output_tokens), equal ? "equal" : "DIFFER");
   return equal && shadowed.verdict == sim::Verdict::kOk ? 0 : 1;
 }
 
