@@ -39,6 +39,7 @@ void Shadow::consume(std::span<const std::byte> journal) {
     ++event_;
     take(record, ids_);
   }
+  ids_.clear();
 }
 
 // ---- findings --------------------------------------------------------------------------------------

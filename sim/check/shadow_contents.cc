@@ -127,6 +127,7 @@ void BlockContents::store(std::uint32_t block) {
     runs_[at].next = next;
   }
   while (runs_[at].next != kNone) remove_after(at);
+  scratch_.clear();  // so that copies of this object copy nothing of it
 }
 
 WrittenRow BlockContents::at(std::uint32_t block, std::uint32_t row) const {
