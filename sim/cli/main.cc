@@ -251,6 +251,8 @@ class Run final : public Command {
          "Write the run into this directory: summary.json, config.resolved.json, requests.csv, "
          "timeline.csv, preemptions.csv, blockmap.json, recording.json and trace.pftrace (for "
          "Perfetto), all or none. `pinfold report DIR` makes a page of them. Default: no files.");
+    text("--record", record_, "FILE",
+         "Write every ownership event into this file, for `pinfold replay`. Default: none.");
     text("--format", format_, "FORMAT", "text, json, csv or md. Default: text.");
     text(
         "--shadow", shadow_, "on|off",
@@ -274,6 +276,7 @@ class Run final : public Command {
     command.config = configuration_.take();
     for (const std::string& fault : faults_) command.config.values.push_back(fault_of(fault));
     if (app().count("--output") > 0) command.directory = directory_;
+    if (app().count("--record") > 0) command.record = needed("FILE of --record", record_, "a path");
     command.format = one_of<ReportFormat>("--format", format_,
                                           {{"text", ReportFormat::kText},
                                            {"json", ReportFormat::kJson},
@@ -318,6 +321,7 @@ class Run final : public Command {
   std::string measure_to_;
   std::string why_;
   std::string directory_;
+  std::string record_;
   std::string format_ = "text";
   std::string fast_path_ = "on";
   std::string shadow_ = "off";
@@ -330,7 +334,10 @@ class Replay final : public Command {
  public:
   explicit Replay(CLI::App& program)
       : Command(program, "replay", "Replay an ownership-event file and show every block table.") {
-    text("EVENTS", options_.path, "FILE", "Ownership events (JSON Lines): configs/labs/README.md.");
+    text(
+        "EVENTS", options_.path, "FILE",
+        "Ownership events (JSON Lines): a recorded run (docs/recording.md) or a story told by hand "
+        "(configs/labs/README.md).");
     text("--format", format_, "FORMAT", "text or json. Default: text.");
     flag("--verify", options_.verify,
          "Judge the events against the ownership rules: not built yet.");

@@ -34,8 +34,9 @@ def main():
         print("instructions: not counted, valgrind is not installed")
         return 0
     anchor = instructions(program, trace, "anchor", "pinfold::bench::run_anchor*")
-    engine = instructions(program, trace, "engine", "pinfold::sim::simulate*")
-    shadow = instructions(program, trace, "shadow", "pinfold::sim::simulate*")
+    simulate = "pinfold::sim::simulate(pinfold::sim::Trace*"
+    engine = instructions(program, trace, "engine", simulate)
+    shadow = instructions(program, trace, "shadow", simulate)
     if anchor is None or engine is None or shadow is None:
         print("instructions: valgrind could not count them")
         return 0
