@@ -96,6 +96,13 @@ void RunRecorder::on_wait(Cause cause, std::int64_t from_ns, std::int64_t to_ns)
     }
   }
   arrived_.clear();
+  waits_upto_ns_ = to_ns;
+  for (Departed& departed : departed_) {
+    add_waits(departed.live);
+    write_request(departed.request, departed.live, departed.reason, departed.emitted,
+                  departed.end_ns);
+  }
+  departed_.clear();
 }
 
 void RunRecorder::on_first_token(std::uint32_t request, std::int64_t now_ns) {
@@ -283,13 +290,15 @@ void RunRecorder::end_attempt(Live& live) {
   trace_.end(live.track, now_.at_ns);
 }
 
-void RunRecorder::stop_waiting(Live& live) {
-  if (live.waits_from) {
-    for (std::size_t i = 0; i < kWaits; ++i) {
-      live.waited_ns[i] += waits_ns_[i] - (*live.waits_from)[i];
-    }
+void RunRecorder::add_waits(Live& live) {
+  if (!live.waits_from) return;
+  for (std::size_t i = 0; i < kWaits; ++i) {
+    live.waited_ns[i] += waits_ns_[i] - (*live.waits_from)[i];
   }
   live.waits_from.reset();
+}
+
+void RunRecorder::stop_waiting(Live& live) {
   --now_[Column::kWaiting];
   if (live.preempted_at_ns < 0) return;
   live.preempted_ns += now_.at_ns - live.preempted_at_ns;
@@ -299,6 +308,7 @@ void RunRecorder::stop_waiting(Live& live) {
 
 void RunRecorder::admit(std::uint32_t, Live& live) {
   if (live.phase != Phase::kWaiting) return;
+  add_waits(live);
   stop_waiting(live);
   live.phase = Phase::kPrefill;
   ++now_[Column::kRunning];
@@ -367,31 +377,39 @@ void RunRecorder::flush_preemption() {
 void RunRecorder::end(std::uint32_t request, std::string_view reason, std::uint32_t emitted) {
   Live* const found = find(request);
   if (found == nullptr) return;
+  // What it has waited for since the last plan is told with the next one.
+  bool told = true;
   if (found->phase == Phase::kWaiting) {
+    told = !found->waits_from || waits_upto_ns_ >= now_.at_ns;
+    if (told) add_waits(*found);
     stop_waiting(*found);
   } else {
     --now_[Column::kRunning];
   }
   end_attempt(*found);
   ++now_[Column::kEnded];
-  write_request(request, *found, reason, emitted, true);
+  if (told) {
+    write_request(request, *found, reason, emitted, now_.at_ns);
+  } else {
+    departed_.push_back({request, std::move(*found), reason, emitted, now_.at_ns});
+  }
   live_.erase(request);
 }
 
 void RunRecorder::write_request(std::uint32_t request, const Live& live, std::string_view reason,
-                                std::uint32_t emitted, bool ended) {
+                                std::uint32_t emitted, std::optional<std::int64_t> end_ns) {
   std::string row = fmt::format("{},{},{},{},{}", request, seconds(live.arrival_ns, kTimePlaces),
                                 live.prompt, emitted, reason);
-  const std::int64_t e2el_ns = now_.at_ns - live.arrival_ns;
+  const std::int64_t e2el_ns = end_ns.value_or(live.arrival_ns) - live.arrival_ns;
   const bool token = live.first_token_ns >= 0;
   const std::int64_t ttft_ns = live.first_token_ns - live.arrival_ns;
-  row += ended ? ',' + seconds(now_.at_ns, kTimePlaces) : ",";
+  row += end_ns ? ',' + seconds(*end_ns, kTimePlaces) : ",";
   row += token ? ',' + ms(ttft_ns) : ",";
-  const bool spaced = ended && token && emitted > 1;
+  const bool spaced = end_ns && token && emitted > 1;
   row += spaced
              ? ',' + ms(divide_half_up(static_cast<std::uint64_t>(e2el_ns - ttft_ns), emitted - 1))
              : ",";
-  row += ended ? ',' + ms(e2el_ns) : ",";
+  row += end_ns ? ',' + ms(e2el_ns) : ",";
   std::int64_t queue_ns = 0;
   std::string parts;
   for (const std::int64_t part_ns : live.waited_ns) {
@@ -554,10 +572,11 @@ std::string RunRecorder::recording_json() const {
 
 std::optional<FileFailure> RunRecorder::finish() {
   flush_steps();
+  if (!departed_.empty()) on_wait(Cause::kNone, now_.at_ns, now_.at_ns);
   for (auto& [request, unfinished] : live_) {
-    if (unfinished.phase == Phase::kWaiting) stop_waiting(unfinished);
+    if (unfinished.phase == Phase::kWaiting) add_waits(unfinished);
     end_attempt(unfinished);
-    write_request(request, unfinished, "unfinished", 0, false);
+    write_request(request, unfinished, "unfinished", 0, std::nullopt);
   }
   write_counters();
   map_.finish();

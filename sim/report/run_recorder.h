@@ -94,6 +94,14 @@ class RunRecorder final : public RunObserver {
     TrackId track{};
     std::uint64_t flow = 0;  // from its preemption
   };
+  /// A request that ended while it waited.
+  struct Departed {
+    std::uint32_t request = 0;
+    Live live;
+    std::string_view reason;
+    std::uint32_t emitted = 0;
+    std::int64_t end_ns = 0;
+  };
   struct Block {
     std::uint16_t tables = 0;
     std::uint16_t holds = 0;
@@ -156,7 +164,8 @@ class RunRecorder final : public RunObserver {
   void flush_preemption();
   void end(std::uint32_t request, std::string_view reason, std::uint32_t emitted);
   void write_request(std::uint32_t request, const Live& live, std::string_view reason,
-                     std::uint32_t emitted, bool ended);
+                     std::uint32_t emitted, std::optional<std::int64_t> end_ns);
+  void add_waits(Live& live);
   void stop_waiting(Live& live);
   void begin_attempt(std::uint32_t request, Live& live, std::int64_t at_ns);
   void end_attempt(Live& live);
@@ -183,6 +192,8 @@ class RunRecorder final : public RunObserver {
   std::map<std::uint32_t, Live> live_;
   std::vector<std::uint32_t> arrived_;  // since the last plan
   std::vector<std::uint32_t> refused_;  // in these records
+  std::vector<Departed> departed_;      // likewise
+  std::int64_t waits_upto_ns_ = 0;      // what follows speaks of the time up to here
   Waits waits_ns_{};                    // for each reason: how long the queue has waited for it
   TimelineRow now_;
   std::optional<PendingPreemption> preemption_;
