@@ -119,7 +119,13 @@ void RunRecorder::on_records(std::span<const std::byte> records, std::int64_t no
     take(record, ids);
   });
   flush_preemption();
-  for (const std::uint32_t request : refused_) end(request, word_of(EndReason::kNever), 0);
+  for (const std::uint32_t request : refused_) {
+    Live* const refused = find(request);
+    if (refused == nullptr) continue;  // it was taken in first, and its end has come
+    refused->waited_ns = {};
+    refused->waits_from.reset();
+    end(request, word_of(EndReason::kNever), 0);
+  }
   refused_.clear();
   sample();
 }

@@ -76,7 +76,6 @@ class RunRecorder final : public RunObserver {
   /// A request that has not ended.
   struct Live {
     Phase phase = Phase::kWaiting;
-    bool refused = false;  // NEVER; its end follows, or not
     std::int64_t arrival_ns = 0;
     std::int64_t first_token_ns = -1;
     std::int64_t preempted_at_ns = -1;  // -1: it does not wait as a victim
