@@ -11,8 +11,10 @@
 
 #include "sim/cli/interrupt.h"
 #include "sim/cli/output_directory.h"
+#include "sim/cli/record_file.h"
 #include "sim/config/resolved_config.h"
 #include "sim/core/engine_options.h"
+#include "sim/core/observer_list.h"
 #include "sim/core/simulate.h"
 #include "sim/report/decimal.h"
 #include "sim/report/request_timeline.h"
@@ -94,29 +96,6 @@ RunResult simulate_with_progress(const RunCommand& command, const Trace& trace,
   }
   return simulate(trace, config, options);
 }
-
-/// Several observers as one, in order.
-class Observers final : public RunObserver {
- public:
-  void add(RunObserver& observer) { all_.push_back(&observer); }
-
-  void on_arrival(std::uint32_t request, std::int64_t arrival_ns) override {
-    for (RunObserver* one : all_) one->on_arrival(request, arrival_ns);
-  }
-  void on_wait(Cause cause, std::int64_t from_ns, std::int64_t to_ns) override {
-    for (RunObserver* one : all_) one->on_wait(cause, from_ns, to_ns);
-  }
-  void on_records(std::span<const std::byte> records, std::int64_t now_ns) override {
-    for (RunObserver* one : all_) one->on_records(records, now_ns);
-  }
-  void on_first_token(std::uint32_t request, std::int64_t now_ns) override {
-    for (RunObserver* one : all_) one->on_first_token(request, now_ns);
-  }
-  RunObserver* get() { return all_.empty() ? nullptr : this; }
-
- private:
-  std::vector<RunObserver*> all_;
-};
 
 /// What `-o` writes: files that grow with the run, and those that its result fills.
 class RunFiles {
@@ -200,7 +179,7 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
     timeline.emplace(request.value(), trace.value().requests[request.value()]);
   }
 
-  Observers observers;
+  ObserverList observers;
   if (timeline) observers.add(*timeline);
   std::optional<InterruptsNoted> interrupts;
   InterruptWatch watch;
@@ -212,6 +191,21 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
     if (!staged) return fail(err, ExitCode::kDataError, staged.error());
     files.emplace(*command.directory, std::move(staged.value()), config);
     observers.add(files->recorder());
+  }
+  std::unique_ptr<RecordFile> record;
+  const std::string workload =
+      fmt::format("trace {}, configuration {}, seed {}", trace_digest(trace.value()),
+                  config_digest(config), config.seed);
+  if (command.record) {
+    if (!interrupts) {
+      interrupts.emplace();
+      observers.add(watch);
+    }
+    auto begun =
+        RecordFile::begin(*command.record, config, fmt::format("pinfold {}", kVersion), workload);
+    if (!begun) return fail(err, ExitCode::kDataError, begun.error());
+    record = std::move(begun.value());
+    observers.add(*record);
   }
   RunResult result;
   try {
@@ -231,6 +225,9 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
         OutputFile{"config.resolved.json", resolved_json(config)}};
     if (auto error = files->publish(written)) return fail(err, ExitCode::kDataError, *error);
   }
+  if (record) {
+    if (auto error = record->publish(result)) return fail(err, ExitCode::kDataError, *error);
+  }
   if (timeline) {
     out << (command.format == ReportFormat::kJson ? timeline_json(*timeline, provenance)
                                                   : timeline_text(*timeline, provenance));
@@ -244,6 +241,13 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
     err << "pinfold: note: " << note << '\n';
   }
   if (result.verdict == Verdict::kOk) return ExitCode::kOk;
+  if (result.verdict == Verdict::kViolation) {
+    err << "pinfold: note: "
+        << (command.record ? "`pinfold replay " + *command.record + "` replays its events"
+                           : "the same command with --record FILE writes its events, and `pinfold "
+                             "replay FILE` replays them")
+        << '\n';
+  }
   return fail(err, ExitCode::kCheckFailed,
               fmt::format("{}: {}", name_of(result.verdict), result.verdict_detail));
 }
