@@ -124,6 +124,7 @@ class Replay {
 
   void advance_to(std::int64_t ns) {
     PINFOLD_CHECK(ns >= now_, "time", "time went back");
+    if (observer_ != nullptr && ns > now_) tell_observer();
     const std::uint64_t owned = scheduler_.pools().blocks().owned().value;
     owned_ns_ += static_cast<Wide>(owned) * static_cast<std::uint64_t>(ns - now_);
     now_ = ns;
@@ -758,6 +759,7 @@ class Replay {
   void finish_request(std::uint64_t number, LiveRequest& request) {
     last_end_ns_ = now_;
     ++ended_;
+    if (observer_ != nullptr) observer_->on_end(static_cast<std::uint32_t>(number), now_);
     if (counts(request.arrival_ns)) {
       last_counted_end_ns_ = now_;
       if (request.never) {

@@ -28,6 +28,7 @@ struct RequestRow {
   std::int64_t arrival_ns = 0;
   std::uint64_t prompt = 0;
   std::uint64_t output = 0;
+  std::uint64_t samples = 0;
   std::string_view end;
   std::int64_t end_ns = kNone;
   std::int64_t ttft_ns = kNone;
@@ -124,6 +125,7 @@ Outcome<std::vector<RequestRow>> rows_of(std::string_view csv, const std::string
     row.arrival_ns = fields.seconds();
     row.prompt = fields.count();
     row.output = fields.count();
+    row.samples = fields.count();
     row.end = fields.word();
     row.end_ns = fields.seconds();
     row.ttft_ns = fields.milliseconds();

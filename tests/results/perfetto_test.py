@@ -24,7 +24,7 @@ need("perfetto")
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as messages  # noqa: E402
 
 EVENT = messages.TrackEvent
-REQUEST = re.compile(r"request (\d+)\.(\d+)")
+REQUEST = re.compile(r"request (\d+)(?: sample (\d+))?\.(\d+)")
 
 
 class Track:
@@ -117,6 +117,11 @@ def check_run(suite, title, arguments, requests):
     counted = sum(values.get("count", 1) for _, _, _, _, values, _ in steps)
     suite.check(f"{title}: every step is there", counted == summary["steps"], f"{counted}, {summary['steps']}")
 
+    copies = sum(values["count"] for track in tracks.values() if track.name.endswith(" lane: copies")
+                 for _, _, _, _, values, _ in track.slices)
+    suite.check(f"{title}: every copy is on a lane", copies == summary["copies"]["count"],
+                f"{copies}, {summary['copies']}")
+
     # Counters.
     counters = {track.name: track for track in tracks.values() if track.counter}
     suite.check(f"{title}: counters go forward in time", all(
@@ -146,27 +151,28 @@ def check_run(suite, title, arguments, requests):
         inner = [one for one in track.slices if one[2] == 1]
         every.check("one attempt a track", len(outer) == 1 and len(track.slices) == 1 + len(inner),
                     str(track.slices[:4]))
-        request, attempt = map(int, REQUEST.fullmatch(outer[0][3]).groups())
-        attempts[request, attempt] = (outer[0], inner, track.instants)
+        request, sample, attempt = (int(n or 0) for n in REQUEST.fullmatch(outer[0][3]).groups())
+        every.check("an attempt is there once", (request, sample, attempt) not in attempts, outer[0][3])
+        attempts[request, sample, attempt] = (outer[0], inner, track.instants)
         names = [one[3] for one in sorted(inner, key=lambda one: (one[0], one[1]))]
         every.check("an attempt is queued, then prefills, then decodes",
-                    names == ["queued", "prefill", "decode"][:len(names)], f"request {request}.{attempt}: {names}")
+                    names == ["queued", "prefill", "decode"][:len(names)], f"request {request} sample {sample}.{attempt}: {names}")
     preempted = 0
-    for (request, attempt), (outer, inner, instants) in attempts.items():
+    for (request, sample, attempt), (outer, inner, instants) in attempts.items():
         for at, name, _, event in instants:
             if name != "preempt":
                 continue
             preempted += 1
             flows.update(event.flow_ids)
-            every.check("a preemption ends its attempt", at == outer[1], f"request {request}.{attempt}")
-            following = attempts.get((request, attempt + 1))
+            every.check("a preemption ends its attempt", at == outer[1], f"request {request} sample {sample}.{attempt}")
+            following = attempts.get((request, sample, attempt + 1))
             every.check("the next attempt begins at the preemption",
-                        following is not None and following[0][0] == at, f"request {request}.{attempt}")
+                        following is not None and following[0][0] == at, f"request {request} sample {sample}.{attempt}")
             starts = [one for one in following[1] if one[3] == "prefill"] if following else []
             arrows = [list(one[5].terminating_flow_ids) for one in starts]
             every.check("an arrow leads to where it resumes",
                         not starts or (len(event.flow_ids) == 1 and arrows == [list(event.flow_ids)]),
-                        f"request {request}.{attempt}: {list(event.flow_ids)}, {arrows}")
+                        f"request {request} sample {sample}.{attempt}: {list(event.flow_ids)}, {arrows}")
         for one in inner:
             resumed.update(one[5].terminating_flow_ids)
     suite.check(f"{title}: every preemption is there", preempted == summary["preemptions"],
@@ -175,12 +181,16 @@ def check_run(suite, title, arguments, requests):
                 all(count == 1 for count in [*flows.values(), *resumed.values()]) and set(resumed) <= set(flows))
 
     # Lifetimes.
+    by_request = defaultdict(list)
+    for (request, _, _), (outer, _, _) in attempts.items():
+        by_request[request].append((outer[0], outer[1]))
     for row in rows:
-        request, again = int(row["request"]), int(row["preemptions"])
-        begin, end = attempts[request, 0][0][0], attempts[request, again][0][1]
+        lives = by_request[int(row["request"])]
         every.check("a request lives from its arrival to its end",
-                    begin == nanoseconds(row["arrival_s"]) and end == nanoseconds(row["end_s"]), f"request {request}")
-        every.check("no attempt too many", (request, again + 1) not in attempts, f"request {request}")
+                    min(begin for begin, _ in lives) == nanoseconds(row["arrival_s"]) and
+                    max(end for _, end in lives) == nanoseconds(row["end_s"]), f"request {row['request']}: {lives}")
+        every.check("as many attempts as sequences and preemptions",
+                    len(lives) == int(row["samples"]) + int(row["preemptions"]), f"request {row['request']}")
     every.finish()
 
 

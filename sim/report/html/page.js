@@ -116,7 +116,7 @@
   const start = rows.length ? rows[0][0] : 0;
   const end = Math.max(rows.length ? rows[rows.length - 1][0] : 0, start + 1e-6);
   const preemptions = csv_of('preemptions').rows.map(
-    ([t, request, attempt, known, in_flight, blocks]) => ({t, request, attempt, known, in_flight, blocks}));
+    ([t, request, sample, attempt, known, in_flight, blocks]) => ({t, request, sample, attempt, known, in_flight, blocks}));
   const usable = summary.blocks.usable;
   const block_size = block_map.block_size;
 
@@ -455,7 +455,7 @@
       describe: (t, y) => {
         const n = cell(t, y);
         if (n < 0) return null;
-        const owner = owners[n] ? `request ${owners[n] - 1}` : 'nobody';
+        const owner = owners[n] ? `request ${owners[n] - 1}` : states[n] === FREE ? 'nobody' : 'one of several';
         const block = 1 + Math.floor(y) * blocks_per_lane;
         return `block ${whole(block)} at ${at(t, overview.column_s)}\n${STATE_TEXT[STATES[states[n]]]}\n` +
           (states[n] === PARKED || states[n] === TAKEN ? `let go by ${owner}` : `owner: ${owner}`);
@@ -605,7 +605,7 @@
         const n = last_upto(changes, t, (one) => one.t);
         const {state, owner, t: since} = changes[n];
         const until = n + 1 < changes.length ? changes[n + 1].t : null;
-        const who = owner ? `request ${owner - 1}` : 'nobody';
+        const who = owner ? `request ${owner - 1}` : state === FREE ? 'nobody' : 'one of several';
         const stretch = `${since === -Infinity ? 'from before' : `from ${at(since, 1)}`} ` +
           `${until === null ? 'on' : `to ${at(until, 1)}`}`;
         return `block ${whole(1 + lane * blocks_per_lane)} at ${at(t, 1)}\n${STATE_TEXT[STATES[state]]}\n` +

@@ -12,6 +12,7 @@
 
 #include "sim/config/parse.h"
 #include "sim/core/engine_options.h"
+#include "sim/core/observer_list.h"
 #include "sim/core/simulate.h"
 #include "sim/report/journal_records.h"
 #include "sim/trace/azure_csv.h"
@@ -69,6 +70,7 @@ struct Told {
 TEST_CASE("recorder: a fork's blocks are shared, its copy has a slice, its source is parked") {
   Told told;
   told.recorder.on_arrival(0, 0);
+  told.recorder.on_sequence(SequenceId{0}, 0, 0);
   told.note(Verb::kArrive, 0, 6, 100);
   told.note(Verb::kAnswer, 0, 2);
   told.ids(Verb::kAcquire, 0, {BlockId{1}, BlockId{2}});
@@ -76,6 +78,8 @@ TEST_CASE("recorder: a fork's blocks are shared, its copy has a slice, its sourc
   told.note(Verb::kStep, 1, 6, 6);
   told.at(10);
   told.note(Verb::kResult, 1);
+  told.recorder.on_arrival(1, 20);
+  told.recorder.on_sequence(SequenceId{1}, 1, 0);
   told.note(Verb::kArrive, 1, 7, 100);
   told.note(Verb::kFork, 1, 6, 0);
   told.ids(Verb::kPin, 1, {BlockId{1}, BlockId{2}});
@@ -122,10 +126,10 @@ TEST_CASE("recorder: a fork's blocks are shared, its copy has a slice, its sourc
   const auto requests = told.table("requests.csv");
   REQUIRE(requests.size() == 3);
   CHECK(requests[1][0] == "0");
-  CHECK(requests[1][4] == "stop");
-  CHECK(requests[1][8] == "0.000040");
-  CHECK(requests[2][1] == "0.000000020");  // nobody told its arrival, so its first record is one
-  CHECK(requests[2][4] == "aborted");
+  CHECK(requests[1][5] == "stop");
+  CHECK(requests[1][9] == "0.000040");
+  CHECK(requests[2][1] == "0.000000020");
+  CHECK(requests[2][5] == "aborted");
   CHECK(requests[2].back() == "2");  // blocks at most
 
   // One copy, on a track of its lane, from its plan at 30 ns to 35 ns.
@@ -173,9 +177,11 @@ TEST_CASE("recorder: a fork's blocks are shared, its copy has a slice, its sourc
 TEST_CASE("recorder: one that never fits, one that is still there in the end") {
   Told told;
   told.recorder.on_arrival(0, 5);
+  told.recorder.on_sequence(SequenceId{0}, 0, 0);
   told.note(Verb::kArrive, 0, 999, 1);
   told.note(Verb::kAnswer, 0, 0, 0, static_cast<std::uint16_t>(Answer::kNever));
   told.recorder.on_arrival(1, 6);
+  told.recorder.on_sequence(SequenceId{1}, 1, 0);
   told.note(Verb::kArrive, 1, 3, 1);
   told.recorder.on_wait(Cause::kNone, 4, 7);
   told.at(7);
@@ -185,14 +191,50 @@ TEST_CASE("recorder: one that never fits, one that is still there in the end") {
   const auto requests = told.table("requests.csv");
   REQUIRE(requests.size() == 3);
   using Strings = std::vector<std::string>;
-  CHECK(Strings(requests[1].begin(), requests[1].begin() + 10) ==
-        Strings{"0", "0.000000005", "999", "0", "never", "0.000000007", "", "", "0.000002",
+  CHECK(Strings(requests[1].begin(), requests[1].begin() + 11) ==
+        Strings{"0", "0.000000005", "999", "0", "1", "never", "0.000000007", "", "", "0.000002",
                 "0.000000"});
   // It waited a nanosecond for the step during which it arrived, then 13 for blocks.
-  CHECK(
-      Strings(requests[2].begin(), requests[2].begin() + 11) ==
-      Strings{"1", "0.000000006", "3", "0", "unfinished", "", "", "", "", "0.000014", "0.000013"});
-  CHECK(requests[2][16] == "0.000001");
+  CHECK(Strings(requests[2].begin(), requests[2].begin() + 12) ==
+        Strings{"1", "0.000000006", "3", "0", "1", "unfinished", "", "", "", "", "0.000014",
+                "0.000013"});
+  CHECK(requests[2][17] == "0.000001");
+}
+
+TEST_CASE("recorder: a request that was given up before it had a sequence") {
+  Told told;
+  told.recorder.on_arrival(0, 5);
+  told.recorder.on_end(0, 9);
+  CHECK_FALSE(told.recorder.finish());
+  const auto requests = told.table("requests.csv");
+  REQUIRE(requests.size() == 2);
+  CHECK(requests[1][4] == "0");
+  CHECK(requests[1][5] == "aborted");
+  CHECK(requests[1][6] == "0.000000009");
+}
+
+TEST_CASE("recorder: a request ends with the last of its samples") {
+  Told told;
+  told.recorder.on_arrival(0, 0);
+  for (const std::uint32_t sample : {0u, 1u}) {
+    told.recorder.on_sequence(SequenceId{sample}, 0, sample);
+    told.note(Verb::kArrive, sample, 4, 8);
+    told.note(Verb::kAnswer, sample, 1);
+  }
+  told.at(1);
+  told.recorder.on_first_token(0, 10);
+  told.note(Verb::kEnd, 0, 3, 0, static_cast<std::uint16_t>(EndReason::kLimit));
+  told.at(30);
+  told.note(Verb::kEnd, 1, 4, 0, static_cast<std::uint16_t>(EndReason::kStop));
+  told.at(50);
+  CHECK_FALSE(told.recorder.finish());
+  const auto requests = told.table("requests.csv");
+  REQUIRE(requests.size() == 2);
+  CHECK(requests[1][3] == "8");  // 3, and 4 behind the first token, which is the prompt's step's
+  CHECK(requests[1][4] == "2");
+  CHECK(requests[1][5] == "limit");  // as its first sample
+  CHECK(requests[1][6] == "0.000000050");
+  CHECK(requests[1][8] == "0.000010");  // 20 ns over 2 tokens, and 40 ns over 4
 }
 
 TEST_CASE("recorder: a file that cannot be written is named") {
@@ -248,28 +290,6 @@ class NaiveTwin final : public RunObserver {
   std::vector<BlockId> ids_;
 };
 
-class Both final : public RunObserver {
- public:
-  Both(RunObserver& a, RunObserver& b) : a_(a), b_(b) {}
-  void on_arrival(std::uint32_t request, std::int64_t at_ns) override {
-    a_.on_arrival(request, at_ns);
-  }
-  void on_wait(Cause cause, std::int64_t from_ns, std::int64_t to_ns) override {
-    a_.on_wait(cause, from_ns, to_ns);
-  }
-  void on_first_token(std::uint32_t request, std::int64_t now_ns) override {
-    a_.on_first_token(request, now_ns);
-  }
-  void on_records(std::span<const std::byte> records, std::int64_t now_ns) override {
-    a_.on_records(records, now_ns);
-    b_.on_records(records, now_ns);
-  }
-
- private:
-  RunObserver& a_;
-  RunObserver& b_;
-};
-
 TEST_CASE("recorder: blocks at every instant are those of a naive twin") {
   const char* root = std::getenv("PINFOLD_SOURCE_ROOT");
   REQUIRE(root != nullptr);
@@ -280,14 +300,17 @@ TEST_CASE("recorder: blocks at every instant are those of a naive twin") {
     CAPTURE(overlap);
     const auto config = load_config(
         std::nullopt, std::vector<std::string>{"engine.num_blocks=500", "cost.step_base_us=60000",
-                                               "workload.drafts=3", "engine.overlap=" + overlap});
+                                               "workload.drafts=3", "workload.samples=3",
+                                               "engine.overlap=" + overlap});
     REQUIRE(bool(config));
     test::ScratchDirectory scratch;
     const SchedulerOptions engine = engine_options(config.value(), true);
     RunRecorder recorder({.block_ids = engine.block_ids, .block_size = engine.block_size.value},
                          [&](std::string_view name) { return scratch.path(std::string(name)); });
     NaiveTwin twin;
-    Both both(recorder, twin);
+    ObserverList both;
+    both.add(recorder);
+    both.add(twin);
     RunOptions options;
     options.observer = &both;
     const RunResult result = simulate(trace.value(), config.value(), options);
