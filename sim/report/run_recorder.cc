@@ -546,7 +546,10 @@ void RunRecorder::step_done(const Record& record) {
   if (planned_.empty()) return;
   const PlannedStep step = planned_.front();
   planned_.pop_front();
-  copies_passed(index_of(Lane::kCompute), step.number);
+  // Its copies ran ahead of it in its lane; a host that polls may not have been told.
+  if (options_.copy_lane == Lane::kCompute) {
+    copies_passed(index_of(Lane::kCompute), step.number);
+  }
   // The lane is in order: a step begins when it is planned, or when the one before it is done.
   const std::int64_t begin_ns = std::max(step.planned_ns, last_result_ns_);
   last_result_ns_ = now_.at_ns;

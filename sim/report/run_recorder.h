@@ -34,6 +34,7 @@ struct FileFailure {
 struct RecorderOptions {
   std::uint32_t block_ids = 1;  // block 0 counted
   std::uint32_t block_size = 16;
+  Lane copy_lane = Lane::kCompute;
   const LedgerSource* ledger = nullptr;  // null: no ledger columns
 };
 

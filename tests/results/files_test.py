@@ -258,6 +258,21 @@ def report(suite):
     broken = suite.run("report", "page")
     suite.check("a broken table is placed", broken.status == 1 and "page/requests.csv:6:" in broken.err, broken.err)
     suite.check("and the earlier page stays", (suite.scratch / "page/report.html").read_bytes() == first)
+    suite.run("run", trace, "-o", "page")
+    suite.check("a new run takes the page of the earlier one away", not (suite.scratch / "page/report.html").exists())
+
+
+def stall(suite):
+    """A run that ends early leaves the files of what happened: the event of its first copy is lost."""
+    trace = conversation(suite.scratch, 60)
+    ran = suite.run("run", trace, "--set", "workload.samples=2", "--set", "fault.copy_lost=1", "-o", "stall")
+    summary = json.loads((suite.scratch / "stall/summary.json").read_text())
+    rows = rows_of(suite.scratch / "stall/requests.csv")
+    ends = [row["end"] for row in rows]
+    suite.check("a run that stalls leaves its files", ran.status == 3 and summary["verdict"] == "stall", ran.err[:300])
+    suite.check("in which some are unfinished", ends.count("unfinished") == sum(
+        row["end_s"] == "" for row in rows) > 0, str(ends))
+    suite.check("and the page can be made of them", suite.run("report", "stall").status in (0, 1))
 
 
 def main():
@@ -266,6 +281,7 @@ def main():
     agreement(suite, "everything", EVERYTHING, 1500, exact=False)
     everything_or_nothing(suite)
     report(suite)
+    stall(suite)
     return suite.finish()
 
 
