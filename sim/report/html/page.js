@@ -406,7 +406,7 @@
     new Plane($('overview'), {
       name: 'overview', height: 300, strip: 26, bounds, points: states.length,
       label: 'Block map of the whole run.',
-      y_label: (lane) => lane === Math.floor(lane) ? whole(1 + lane * blocks_per_lane) : '',
+      y_label: (lane) => lane === Math.floor(lane) && lane < lanes ? whole(1 + lane * blocks_per_lane) : '',
       paint: (pixels, view) => {
         const choose = palette();
         const per_pixel = (view.t1 - view.t0) / pixels.w;
@@ -538,7 +538,7 @@
     new Plane($('focus'), {
       name: 'focus', height: 470, strip: 54, bounds, home, points: focus.changes,
       label: 'Block map of the densest burst of preemptions.',
-      y_label: (lane) => lane === Math.floor(lane) ? whole(1 + lane * blocks_per_lane) : '',
+      y_label: (lane) => lane === Math.floor(lane) && lane < lanes ? whole(1 + lane * blocks_per_lane) : '',
       paint: (pixels, view) => {
         const choose = palette();
         const scale_t = pixels.w / (view.t1 - view.t0);
