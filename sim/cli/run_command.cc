@@ -8,11 +8,12 @@
 #include <chrono>
 
 #include "sim/cli/output_directory.h"
+#include "sim/config/decimal.h"
 #include "sim/config/resolved_config.h"
+#include "sim/core/run_fields.h"
 #include "sim/core/simulate.h"
-#include "sim/report/decimal.h"
+#include "sim/core/trace_span.h"
 #include "sim/report/request_timeline.h"
-#include "sim/report/run_fields.h"
 #include "sim/report/text_report.h"
 #include "sim/report/version.h"
 #include "sim/trace/azure_csv.h"
@@ -20,21 +21,6 @@
 
 namespace pinfold::sim {
 namespace {
-
-/// Simulated time has to end before 2^63 ns; half of that is left for the run behind the last arrival.
-std::optional<InputError> check_span(const Trace& trace, const RunConfig& config) {
-  constexpr std::int64_t kLongest = INT64_MAX / 2;
-  const Rational scale = config.workload.time_scale;
-  const auto last_ns = static_cast<std::uint64_t>(trace.requests.back().arrival_ns);
-  const Unsigned128 scaled_ns = Unsigned128{last_ns} * scale.numerator / scale.denominator;
-  if (scaled_ns <= static_cast<std::uint64_t>(kLongest)) return std::nullopt;
-  InputError error;
-  error.path = trace.name;
-  error.found = fmt::format("a last arrival {} s after the first, times workload.time_scale",
-                            seconds(trace.requests.back().arrival_ns, 0));
-  error.expected = fmt::format("at most {} s", seconds(kLongest, 0));
-  return error;
-}
 
 /// One line on a terminal, rewritten as requests end, with the time left at the pace so far.
 class Progress {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "sim/config/json_writer.h"
-#include "sim/report/decimal.h"
+#include "sim/config/decimal.h"
 #include "sim/trace/azure_csv.h"
 #include "sim/trace/trace_digest.h"
 #include "sim/trace/trace_statistics.h"

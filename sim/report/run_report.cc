@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/config/json_writer.h"
-#include "sim/report/run_fields.h"
+#include "sim/core/run_fields.h"
 #include "sim/report/text_report.h"
 
 namespace pinfold::sim {
