@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/cli/capacity_command.h"
 #include "sim/cli/exit_code.h"
 #include "sim/cli/measure_flags.h"
 #include "sim/cli/run_command.h"
@@ -545,6 +546,46 @@ class Sweep final : public Command {
   bool quiet_ = false;
 };
 
+class Capacity final : public Command {
+ public:
+  explicit Capacity(CLI::App& program)
+      : Command(program, "capacity",
+                "Find the largest request rate, or the smallest pool, that meets objectives.") {
+    text("TRACE", trace_, "FILE", "Request trace: Azure LLM inference CSV.");
+    configuration_.declare(app(), "the one in configs/runs/default.json, which is built in.");
+    text(
+        "--slo", slo_, "OBJECTIVES",
+        "What has to hold, as 'p99_ttft_ms<=500,p99_tpot_ms<=50': figures of `run --format json`.");
+    text("--vary", vary_, "rate|memory",
+         "rate: arrival times are stretched or squeezed (workload.time_scale). memory: "
+         "engine.num_blocks. Default: rate.");
+    text("--tolerance", tolerance_, "P%",
+         "How close the last run that meets and the first one that does not are. Default: 1%.");
+    text("--format", format_, "FORMAT", "text or json. Default: text.");
+  }
+
+  ExitCode run() override {
+    CapacityCommand command;
+    command.trace = needed("TRACE", trace_, kTraceExpected);
+    command.config = configuration_.take();
+    command.question.requirements = value_of(
+        parse_requirements(needed("--slo", slo_, "objectives, as 'p99_ttft_ms<=500'"), "--slo"));
+    command.question.vary = one_of<CapacityOf>(
+        "--vary", vary_, {{"rate", CapacityOf::kRate}, {"memory", CapacityOf::kMemory}});
+    command.question.tolerance = value_of(parse_tolerance(tolerance_));
+    command.json = one_of<bool>("--format", format_, {{"text", false}, {"json", true}});
+    return capacity_command(command, std::cout, std::cerr);
+  }
+
+ private:
+  std::string trace_;
+  ConfigurationFlags configuration_;
+  std::string slo_;
+  std::string vary_ = "rate";
+  std::string tolerance_ = "1%";
+  std::string format_ = "text";
+};
+
 class Schema final : public Command {
  public:
   explicit Schema(CLI::App& program)
@@ -630,7 +671,7 @@ ExitCode run_program(int argc, char** argv) {
   program.set_version_flag("--version", std::string("pinfold ") + kVersion);
   program.footer(
       "Exit codes: 0 ok, 1 run-time or data error, 2 usage or configuration error,\n"
-      "            3 stall or violation, 130 interrupted.");
+      "            3 stall or violation, or no capacity, 130 interrupted.");
 
   Run run(program);
   Replay replay(program);
@@ -642,9 +683,10 @@ ExitCode run_program(int argc, char** argv) {
   TraceHead trace_head(*trace);
   TraceSynth trace_synth(*trace);
   Sweep sweep(program);
+  Capacity capacity(program);
   Schema schema(program);
-  Command* const commands[] = {&run,        &replay,      &size,  &trace_info,
-                               &trace_head, &trace_synth, &sweep, &schema};
+  Command* const commands[] = {&run,         &replay, &size,     &trace_info, &trace_head,
+                               &trace_synth, &sweep,  &capacity, &schema};
 
   try {
     program.parse(argc, argv);

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
 
 #include "sim/cli/output_directory.h"
+#include "sim/cli/progress.h"
 #include "sim/config/decimal.h"
 #include "sim/config/resolved_config.h"
 #include "sim/core/run_fields.h"
@@ -22,48 +22,10 @@
 namespace pinfold::sim {
 namespace {
 
-/// One line on a terminal, rewritten as requests end, with the time left at the pace so far.
-class Progress {
- public:
-  Progress(std::ostream& err, std::uint64_t requests)
-      : err_(err), requests_(requests), start_(Clock::now()) {}
-  ~Progress() {
-    if (shown_ > 0) err_ << '\r' << std::string(shown_, ' ') << '\r' << std::flush;
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void show(std::uint64_t ended) {
-    // A thousandth at a time: a terminal is slower than the simulation.
-    if (ended < next_) return;
-    next_ = ended + requests_ / 1'000 + 1;
-    std::string text = fmt::format("{} of {} requests ended", ended, requests_);
-    const auto elapsed = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start_);
-    // In the first second there is no pace yet, and most runs are over.
-    if (elapsed.count() > 0 && ended > 0) {
-      const std::uint64_t left =
-          static_cast<std::uint64_t>(elapsed.count()) * (requests_ - ended) / ended;
-      text += fmt::format(", {} s left", left);
-    }
-    text.resize(std::max(text.size(), shown_), ' ');
-    err_ << '\r' << text << std::flush;
-    shown_ = text.size();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  std::ostream& err_;
-  std::uint64_t requests_;
-  Clock::time_point start_;
-  std::uint64_t next_ = 0;
-  std::size_t shown_ = 0;
-};
-
 RunResult simulate_with_progress(const RunCommand& command, const Trace& trace,
                                  const RunConfig& config, RunObserver* observer,
                                  std::ostream& err) {
-  Progress progress(err, trace.requests.size());
+  Progress progress(err, trace.requests.size(), "requests ended");
   RunOptions options;
   options.fast_path = command.fast_path;
   options.shadow = command.shadow;

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <utility>
 
 #include "sim/cli/output_directory.h"
+#include "sim/cli/progress.h"
 #include "sim/report/sweep_report.h"
 #include "sim/report/version.h"
 #include "sim/sweep/axis_text.h"
@@ -102,42 +102,6 @@ SweepFile spec_of_file(const SweepCommand& command) {
 
 // --- Running it ----------------------------------------------------------------------------------
 
-/// One line on a terminal, rewritten as cells end, with the time left at the pace so far.
-class CellProgress {
- public:
-  CellProgress(bool shown, std::size_t cells, std::ostream& err)
-      : shown_(shown), cells_(cells), err_(err), start_(Clock::now()) {}
-  ~CellProgress() {
-    if (width_ > 0) err_ << '\r' << std::string(width_, ' ') << '\r' << std::flush;
-  }
-  CellProgress(const CellProgress&) = delete;
-  CellProgress& operator=(const CellProgress&) = delete;
-
-  void step() {
-    ++ended_;
-    if (!shown_) return;
-    std::string text = fmt::format("{} of {} cells ended", ended_, cells_);
-    const auto elapsed =
-        std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_);
-    const std::uint64_t left_ms =
-        static_cast<std::uint64_t>(elapsed.count()) * (cells_ - ended_) / ended_;
-    text += fmt::format(", {} s left", (left_ms + 999) / 1000);
-    const std::size_t width = text.size();
-    if (width < width_) text.append(width_ - width, ' ');
-    width_ = width;
-    err_ << '\r' << text << std::flush;
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  bool shown_;
-  std::size_t cells_;
-  std::ostream& err_;
-  Clock::time_point start_;
-  std::size_t ended_ = 0;
-  std::size_t width_ = 0;
-};
-
 using RunKey = std::pair<std::string, std::string>;  // digests of trace and configuration
 
 /// All runs that the cells need, each once, in order of their keys.
@@ -205,12 +169,14 @@ class SweepRunner {
 
   /// Each record is on disk before the next one is looked at.
   std::optional<InputError> compute(const std::vector<RunTask>& pending) {
-    CellProgress progress(command_.progress, pending.size(), err_);
+    Progress progress(err_, pending.size(), "runs ended");
+    std::size_t ended = 0;
     std::optional<InputError> trouble;
     run_tasks(pending, command_.jobs, [&](std::size_t, RunRecord record) {
       if (store_ && !trouble) trouble = store_->add(record);
       records_.emplace(RunKey(record.trace_digest, record.config_digest), std::move(record));
-      progress.step();
+      ++ended;
+      if (command_.progress) progress.show(ended);
       return !trouble;
     });
     return trouble;

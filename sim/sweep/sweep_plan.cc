@@ -12,10 +12,6 @@ namespace {
 
 constexpr const char* kBlocksPath = "engine.num_blocks";
 
-bool sizes_pool(std::string_view path) {
-  return path == kBlocksPath || path == "memory.available_gib" || path == "memory.device_gib";
-}
-
 class Planner {
  public:
   Planner(const SweepSpec& spec, const RunConfig& base) : spec_(spec), base_(base) {
@@ -52,7 +48,7 @@ class Planner {
     if (holds_ && hold_ == Hold::kBlocks) {
       settings.push_back({kBlocksPath, fmt::format("{}", base_.engine.num_blocks)});
     }
-    Outcome<RunConfig> config = load(settings);
+    Outcome<RunConfig> config = load_with(spec_.base, settings);
     // Memory that is given in bytes sizes each pool anew by itself.
     const bool counted = base_.memory.source == PoolSource::kNumBlocks;
     if (!config || !holds_ || hold_ != Hold::kMemory || !counted) return config;
@@ -70,26 +66,7 @@ class Planner {
       return error;
     }
     settings.push_back({kBlocksPath, fmt::format("{}", ids)});
-    return load(settings);
-  }
-
-  Outcome<RunConfig> load(const std::vector<Setting>& settings) const {
-    ConfigSources sources = spec_.base;
-    bool pool_is_set = false;
-    for (const Setting& setting : settings) {
-      pool_is_set |= sizes_pool(setting.path);
-      sources.flags.push_back(
-          {setting.path, setting.value, fmt::format("{}={}", setting.path, setting.value)});
-    }
-    // One figure sizes the pool: the cell's own takes the place of a flag's.
-    if (pool_is_set) {
-      std::erase_if(sources.overrides, [](const std::string& text) {
-        return sizes_pool(text.substr(0, text.find('=')));
-      });
-    }
-    Outcome<LoadedConfig> loaded = load_config(sources);
-    if (!loaded) return loaded.error();
-    return std::move(loaded.value().config);
+    return load_with(spec_.base, settings);
   }
 
   const SweepSpec& spec_;

@@ -11,13 +11,6 @@
 namespace pinfold::sim {
 namespace {
 
-constexpr std::string_view kPoolPaths[] = {"engine.num_blocks", "memory.available_gib",
-                                           "memory.device_gib"};
-
-bool sizes_pool(const std::string& path) {
-  return std::find(std::begin(kPoolPaths), std::end(kPoolPaths), path) != std::end(kPoolPaths);
-}
-
 /// Options that an axis sets in any of its steps.
 std::vector<std::string> paths_of(const SweepAxis& axis) {
   std::vector<std::string> paths;
@@ -67,12 +60,6 @@ std::vector<InputError> check_spec(const SweepSpec& spec, const std::string& sou
                              "\"seeds\": [0, 1] or --seeds 0,1: intervals are over seeds"));
     }
     if (sizes_pool(path)) sizing.push_back(path);
-    for (const std::string& text : spec.base.overrides) {
-      if (!text.starts_with(path + "=")) continue;
-      errors.push_back(wrong(source, path,
-                             "an option that is varied and that --set " + text + " fixes",
-                             "one of the two"));
-    }
   }
   for (const std::string& text : spec.base.overrides) {
     if (text.starts_with("seed=") && !spec.seeds.empty()) {

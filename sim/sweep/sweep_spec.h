@@ -9,17 +9,10 @@
 #include <vector>
 
 #include "sim/config/parse.h"
+#include "sim/sweep/setting.h"
 #include "sim/trace/input_error.h"
 
 namespace pinfold::sim {
-
-/// An option and its value, as `--set` takes them.
-struct Setting {
-  std::string path;   // "engine.block_size"
-  std::string value;  // "64"
-
-  friend bool operator==(const Setting&, const Setting&) = default;
-};
 
 /// What changes together: each step sets its options, and every step is crossed with every step of the
 /// other axes.
@@ -53,8 +46,8 @@ struct SweepSpec {
 /// Options that the axes set, each once, in their order.
 std::vector<std::string> swept_paths(const SweepSpec& spec);
 
-/// What is wrong across a spec's parts, each with its own place: a key that is swept twice, that a flag
-/// sets too, or that sizes the pool while memory is held. `source` names the spec.
+/// What is wrong across a spec's parts, each with its own place: a key that is swept twice, or
+/// that sizes the pool while memory is held. `source` names the spec.
 std::vector<InputError> check_spec(const SweepSpec& spec, const std::string& source);
 
 /// The figures that a sweep can show: numbers of `pinfold run --format json`, and those of the pool itself

@@ -60,15 +60,19 @@ class Summarizer {
  private:
   void choose_figures() {
     summary_.figures = result_.spec.figures;
-    if (summary_.figures.empty()) summary_.figures.assign(kShown.begin(), kShown.end());
+    const std::vector<std::string> paths = swept_paths(result_.spec);
+    if (summary_.figures.empty()) {
+      summary_.figures.assign(kShown.begin(), kShown.end());
+      // Where it is a setting it stands there already.
+      if (std::find(paths.begin(), paths.end(), "engine.num_blocks") != paths.end()) {
+        summary_.figures.erase(summary_.figures.begin());
+      }
+    }
     summary_.front_figures = result_.spec.front;
     if (!summary_.front_figures.empty()) return;
     summary_.front_figures = {"output_throughput", "p99_ttft_ms"};
-    for (const std::string& path : swept_paths(result_.spec)) {
-      if (path == "engine.num_blocks" || path.starts_with("memory.")) {
-        summary_.front_figures.emplace_back("pool.positions");
-        break;
-      }
+    if (std::any_of(paths.begin(), paths.end(), sizes_pool)) {
+      summary_.front_figures.emplace_back("pool.positions");
     }
   }
 
@@ -194,6 +198,8 @@ class Summarizer {
       }
     }
     for (std::size_t figure = 0; figure < summary_.figures.size(); ++figure) {
+      // How large the pool is follows from the settings; it is no outcome.
+      if (summary_.figures[figure].starts_with("pool.")) continue;
       Sensitivity sensitivity{.axis = axis, .figure = figure};
       for (const auto& [others, points] : groups) add_group(points, sensitivity);
       if (sensitivity.groups > 0) summary_.sensitivities.push_back(sensitivity);
