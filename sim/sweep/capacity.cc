@@ -150,7 +150,8 @@ class CapacitySearch {
     return met;
   }
 
-  /// Where the pool is never short of a block, more of them change nothing.
+  /// Where the pool is never short of a block, more of them change nothing. A pool that was full may have
+  /// cut drafts short, which is counted nowhere else.
   void look_for_ceiling(const RunRecord& record) {
     const std::uint64_t peak = integer_figure(record, "blocks.peak_owned");
     const std::uint64_t usable = integer_figure(record, "blocks.usable");

@@ -181,6 +181,11 @@ def any_order(suite, trace):
     text = dump(suite.scratch / "one/sweep.sqlite")
     suite.check("no clock and no path of this machine in the database", str(suite.scratch) not in text and
                 "INSERT INTO" in text)
+    with sqlite3.connect(suite.scratch / "one/sweep.sqlite") as database:
+        made = [row[0] for row in database.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL "
+                                                   "ORDER BY rowid")]
+    manual = (ROOT / "docs/sweeps.md").read_text(encoding="utf-8")
+    suite.check("the manual shows the tables that are made", ";\n".join(made) + ";\n" in manual, str(made))
     again = suite.run("sweep", "--trace", trace, *GRID, "-o", "one")
     suite.check("results are not overwritten unasked", again.status == 1 and "--resume continues it" in again.err,
                 again.err)
@@ -198,6 +203,13 @@ def any_order(suite, trace):
     suite.check("a wider sweep keeps what is there", "6 runs computed, 18 resumed" in wider.err, wider.err)
 
 
+def size_of(path):
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 def killed(suite, trace):
     """SIGKILL at random moments: nothing that was done is lost or done again."""
     args = ["sweep", "--trace", trace, *GRID, "--jobs", "2", "-q", "-o"]
@@ -211,7 +223,7 @@ def killed(suite, trace):
         # The moment is counted in bytes of the log, so that it lies inside the sweep on any machine.
         enough, deadline = rng.randrange(20_000, 250_000), time.monotonic() + 60
         while process.poll() is None and time.monotonic() < deadline:
-            if partial.exists() and partial.stat().st_size > enough:
+            if size_of(partial) > enough:
                 process.send_signal(signal.SIGKILL)
                 break
         status = process.wait()
