@@ -36,6 +36,7 @@ RunResult simulate_with_progress(const RunCommand& command, const Trace& trace,
   RunOptions options;
   options.fast_path = command.fast_path;
   options.shadow = command.shadow;
+  options.ledger = command.ledger;
   options.audit_every = command.audit_every;
   options.measure = command.measure;
   options.observer = observer;
