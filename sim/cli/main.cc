@@ -517,7 +517,7 @@ class Sweep final : public Command {
   explicit Sweep(CLI::App& program)
       : Command(program, "sweep", "Run many settings on one or more traces.") {
     text("SWEEP", file_, "FILE",
-         "Sweep file (JSON), as configs/sweeps holds; or the next six flags say it.");
+         "Sweep file (JSON), as configs/sweeps holds; or --trace, -L and -P say it.");
     texts("--trace", command_.traces, "FILE", "Request trace; may be repeated.");
     texts("--config", command_.config.files, "FILE",
           "Base configuration, as for `run`; may be repeated.");

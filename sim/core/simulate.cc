@@ -34,6 +34,8 @@ ShadowOptions shadow_options(const RunConfig& config) {
   options.block_size = engine.block_size.value;
   options.block_ids = engine.block_ids;
   options.state_ids = engine.state_ids;
+  options.draft_ids = engine.draft_ids;
+  options.copy_lane = engine.copy_lane == CopyLane::kSeparate ? Lane::kCopy : Lane::kCompute;
   options.state_slots = engine.state == Switch::kOn;
   options.fences_always = engine.fence == FenceMode::kAlways;
   return options;
