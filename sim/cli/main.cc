@@ -600,7 +600,7 @@ class Capacity final : public Command {
  public:
   explicit Capacity(CLI::App& program)
       : Command(program, "capacity",
-                "Find the largest request rate, or the smallest pool, that meets objectives.") {
+                "Find the largest rate, or the smallest pool, that meets objectives.") {
     text("TRACE", trace_, "FILE", "Request trace: Azure LLM inference CSV.");
     configuration_.declare(app(), "the one in configs/runs/default.json, which is built in.");
     text(
@@ -737,7 +737,7 @@ ExitCode run_program(int argc, char** argv) {
   program.set_version_flag("--version", std::string("pinfold ") + kVersion);
   program.footer(
       "Exit codes: 0 ok, 1 run-time or data error, 2 usage or configuration error,\n"
-      "            3 stall or violation, or no capacity, 130 interrupted.");
+      "            3 stall, violation or no capacity, 130 interrupted.");
 
   Run run(program);
   Replay replay(program);
