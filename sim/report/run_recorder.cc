@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "sim/config/decimal.h"
 #include "sim/config/json_writer.h"
 #include "sim/metrics/latency.h"
-#include "sim/report/decimal.h"
 #include "sim/report/journal_records.h"
 
 namespace pinfold::sim {
