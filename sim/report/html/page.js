@@ -622,7 +622,8 @@
   const BLOCKS = [['blocks_committed', 'committed'], ['blocks_reserved', 'reserved'], ['blocks_shared', 'shared'],
     ['blocks_parked', 'parked']];
   const has_ledger = 'ledger_committed' in column;
-  const layers = has_ledger ? LEDGER : BLOCKS;
+  const occurs = ([name]) => rows.some((row) => row[column[name]] > 0);
+  const layers = (has_ledger ? LEDGER : BLOCKS).filter(occurs);
   const plain = (name) => name.replace(/^(ledger|blocks)_/, '').replace('_', ' ');
 
   function draw_ledger() {
@@ -966,7 +967,7 @@
   function draw_fragmentation() {
     if (has_ledger) {
       lines($('fragmentation'), 'fragmentation', 'Owned positions that hold no committed row, by cause.',
-        CAUSES, (row, key) => 100 * row[column[key]] / (usable * block_size), ' %');
+        CAUSES.filter(occurs), (row, key) => 100 * row[column[key]] / (usable * block_size), ' %');
       $('fragmentation-formula').append('Over the run, and moment by moment:',
         el('span', {class: 'formula'}, 'percent in the table = position-time of the cause / position-time of all owned positions'),
         el('span', {class: 'formula'}, 'percent in the chart = positions of the cause at that moment / positions of the pool'),
