@@ -616,7 +616,7 @@
 
   // ---- stacked pool ------------------------------------------------------------------------------
 
-  const LEDGER = [['ledger_committed', 'committed'], ['ledger_in_flight', 'committed-2'], ['ledger_draft_reserve', 'line-4'],
+  const LEDGER = [['ledger_committed', 'committed'], ['ledger_in_flight', 'committed-2'], ['ledger_draft_reserve', 'line-6'],
     ['ledger_known_reserve', 'reserved'], ['ledger_surplus', 'taken'], ['ledger_tail_slack', 'victim'],
     ['ledger_parked', 'parked'], ['ledger_cached_idle', 'shared']];
   const BLOCKS = [['blocks_committed', 'committed'], ['blocks_reserved', 'reserved'], ['blocks_shared', 'shared'],
