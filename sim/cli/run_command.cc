@@ -51,10 +51,11 @@ RunResult simulate_with_progress(const RunCommand& command, const Trace& trace,
 /// What `-o` writes: files that grow with the run, and those that its result fills.
 class RunFiles {
  public:
-  RunFiles(std::string directory, std::unique_ptr<StagedFiles> staged, const RunConfig& config)
+  RunFiles(std::string directory, std::unique_ptr<StagedFiles> staged, const RunConfig& config,
+           bool ledger)
       : directory_(std::move(directory)),
         staged_(std::move(staged)),
-        recorder_(recorder_options(config),
+        recorder_(recorder_options(config, ledger),
                   [this](std::string_view name) { return staged_->path_of(name); }) {}
 
   RunObserver& recorder() { return recorder_; }
@@ -74,11 +75,17 @@ class RunFiles {
   }
 
  private:
-  static RecorderOptions recorder_options(const RunConfig& config) {
+  static RecorderOptions recorder_options(const RunConfig& config, bool ledger) {
     const SchedulerOptions engine = engine_options(config, true);
-    return {.block_ids = engine.block_ids,
-            .block_size = engine.block_size.value,
-            .copy_lane = engine.copy_lane == CopyLane::kSeparate ? Lane::kCopy : Lane::kCompute};
+    RecorderOptions options;
+    options.block_ids = engine.block_ids;
+    options.block_size = engine.block_size.value;
+    options.copy_lane = engine.copy_lane == CopyLane::kSeparate ? Lane::kCopy : Lane::kCompute;
+    if (ledger) {
+      options.ledger = LedgerOptions{engine.block_size.value, engine.block_ids, engine.state_ids,
+                                     engine.draft_ids};
+    }
+    return options;
   }
 
   std::string directory_;
@@ -146,7 +153,7 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
     observers.add(watch);
     auto staged = StagedFiles::begin(*command.directory);
     if (!staged) return fail(err, ExitCode::kDataError, staged.error());
-    files.emplace(*command.directory, std::move(staged.value()), config);
+    files.emplace(*command.directory, std::move(staged.value()), config, command.ledger);
     observers.add(files->recorder());
   }
   std::unique_ptr<RecordFile> record;

@@ -63,6 +63,7 @@ RunRecorder::RunRecorder(const RecorderOptions& options,
       trace_(path_of(kTraceFile)),
       map_(options.block_ids),
       blocks_(options.block_ids) {
+  if (options.ledger) ledger_.emplace(*options.ledger);
   blocks_in_[static_cast<std::size_t>(BlockState::kFree)] = options.block_ids - 1;
   for (const std::string_view name : {kRequestsFile, kPreemptionsFile}) {
     files_[name].open(path_of(name));
@@ -131,6 +132,7 @@ void RunRecorder::on_first_token(std::uint32_t request, std::int64_t now_ns) {
 void RunRecorder::on_records(std::span<const std::byte> records, std::int64_t now_ns) {
   now_.at_ns = now_ns;
   map_.advance(now_ns);
+  if (ledger_) ledger_->consume(records);
   for_each_record(records, ids_, [this](const Record& record, std::span<const BlockId> ids) {
     const bool of_victim = preemption_ && record.sequence == preemption_->sequence &&
                            (record.verb == Verb::kPark || record.verb == Verb::kRelease);
@@ -630,7 +632,7 @@ void RunRecorder::sample() {
   now_[Column::kBlocksParked] = in(BlockState::kParked) + in(BlockState::kTaken);
   now_[Column::kStateSlots] = state_slots_.owned();
   now_[Column::kDraftSlots] = draft_slots_.owned();
-  if (options_.ledger != nullptr) now_.ledger = options_.ledger->positions_now();
+  if (ledger_) now_.positions = ledger_->positions();
   map_.occupied(static_cast<std::uint32_t>(now_[Column::kBlocksOwned]));
   timeline_.add(now_);
 }
@@ -650,8 +652,9 @@ void RunRecorder::write_counters() {
     const Column column = static_cast<Column>(i);
     write(name_of(column), [column](const TimelineRow& row) { return row[column]; });
   }
-  for (std::size_t i = 0; options_.ledger != nullptr && i < LedgerSample::kClasses; ++i) {
-    write(kLedgerNames[i], [i](const TimelineRow& row) { return row.ledger.positions[i]; });
+  for (std::size_t i = 0; ledger_ && i < kPositionClasses; ++i) {
+    write(fmt::format("ledger_{}", kPositionClassNames[i]),
+          [i](const TimelineRow& row) { return row.positions.of[i]; });
   }
 }
 
@@ -706,7 +709,7 @@ std::optional<FileFailure> RunRecorder::finish() {
     files_[name].open(path_of_(name));
     files_[name].append(content);
   };
-  whole("timeline.csv", timeline_csv(timeline_, options_.ledger != nullptr));
+  whole("timeline.csv", timeline_csv(timeline_, ledger_.has_value()));
   whole("blockmap.json", map_.json(options_.block_size));
   whole("recording.json", recording_json());
   std::optional<FileFailure> failure;

@@ -15,6 +15,7 @@
 
 #include "sim/core/run_observer.h"
 #include "sim/core/wait_reason.h"
+#include "sim/metrics/ledger.h"
 #include "sim/report/block_map.h"
 #include "sim/report/file_writer.h"
 #include "sim/report/perfetto_trace.h"
@@ -35,7 +36,7 @@ struct RecorderOptions {
   std::uint32_t block_ids = 1;  // block 0 counted
   std::uint32_t block_size = 16;
   Lane copy_lane = Lane::kCompute;
-  const LedgerSource* ledger = nullptr;  // null: no ledger columns
+  std::optional<LedgerOptions> ledger{};  // nothing: no ledger columns
 };
 
 /// Follows a run by its journal alone and writes
@@ -207,6 +208,7 @@ class RunRecorder final : public RunObserver {
   PerfettoTrace trace_;
   BlockMap map_;
   Timeline timeline_;
+  std::optional<Ledger> ledger_;
 
   std::vector<Block> blocks_;
   std::array<std::int64_t, kBlockStates> blocks_in_{};

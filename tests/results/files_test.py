@@ -115,6 +115,13 @@ def agreement(suite, title, arguments, count, exact):
                 all(int(row["blocks_owned"]) == sum(int(row[part]) for part in parts) for row in timeline))
     suite.check(f"{title}: the timeline goes forward", all(
         float(a["time_s"]) < float(b["time_s"]) for a, b in zip(timeline, timeline[1:])))
+    classes = [name for name in timeline[0] if name.startswith("ledger_")]
+    positions = summary["blocks"]["usable"] * 16
+    suite.check(f"{title}: the ledger's nine classes sum to the pool", len(classes) == 9 and all(
+        sum(int(row[name]) for name in classes) == positions for row in timeline))
+    suite.check(f"{title}: free blocks are free positions, parked ones parked", all(
+        int(row["ledger_free"]) == positions - 16 * int(row["blocks_owned"]) and
+        int(row["ledger_parked"]) == 16 * int(row["blocks_parked"]) for row in timeline))
     last = timeline[-1]
     suite.check(f"{title}: the timeline ends with everything done", all(
         int(last[name]) == value for name, value in {

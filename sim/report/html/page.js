@@ -616,13 +616,14 @@
 
   // ---- stacked pool ------------------------------------------------------------------------------
 
-  const LEDGER = [['ledger_committed', 'committed'], ['ledger_in_flight', 'committed-2'], ['ledger_draft_reserve', 'line-4'],
+  const LEDGER = [['ledger_committed', 'committed'], ['ledger_in_flight', 'committed-2'], ['ledger_draft_reserve', 'line-6'],
     ['ledger_known_reserve', 'reserved'], ['ledger_surplus', 'taken'], ['ledger_tail_slack', 'victim'],
     ['ledger_parked', 'parked'], ['ledger_cached_idle', 'shared']];
   const BLOCKS = [['blocks_committed', 'committed'], ['blocks_reserved', 'reserved'], ['blocks_shared', 'shared'],
     ['blocks_parked', 'parked']];
   const has_ledger = 'ledger_committed' in column;
-  const layers = has_ledger ? LEDGER : BLOCKS;
+  const occurs = ([name]) => rows.some((row) => row[column[name]] > 0);
+  const layers = (has_ledger ? LEDGER : BLOCKS).filter(occurs);
   const plain = (name) => name.replace(/^(ledger|blocks)_/, '').replace('_', ' ');
 
   function draw_ledger() {
@@ -959,15 +960,19 @@
     });
   }
 
+  const CAUSES = [['ledger_in_flight', 'in flight', 'line-1'], ['ledger_draft_reserve', 'draft reserve', 'line-4'],
+    ['ledger_known_reserve', 'known reserve', 'line-5'], ['ledger_surplus', 'surplus', 'line-6'],
+    ['ledger_tail_slack', 'tail slack', 'line-3'], ['ledger_parked', 'parked', 'line-2']];
+
   function draw_fragmentation() {
-    const value = (row, [name]) => row[column[name]];
     if (has_ledger) {
-      const owned = (row) => LEDGER.filter(([name]) => name !== 'ledger_cached_idle').reduce((sum, layer) => sum + value(row, layer), 0);
       lines($('fragmentation'), 'fragmentation', 'Owned positions that hold no committed row, by cause.',
-        [['ledger_tail_slack', 'tail slack', 'line-4'], ['ledger_known_reserve', 'known reserve', 'line-1'],
-          ['ledger_draft_reserve', 'draft reserve', 'line-3'], ['ledger_parked', 'parked', 'line-2']],
-        (row, key) => 100 * row[column[key]] / Math.max(owned(row), 1), ' %');
-      $('fragmentation-formula').append('share of a cause = its positions / owned positions, where owned = all but cached idle and free');
+        CAUSES.filter(occurs), (row, key) => 100 * row[column[key]] / (usable * block_size), ' %');
+      $('fragmentation-formula').append('Over the run, and moment by moment:',
+        el('span', {class: 'formula'}, 'percent in the table = position-time of the cause / position-time of all owned positions'),
+        el('span', {class: 'formula'}, 'percent in the chart = positions of the cause at that moment / positions of the pool'),
+        el('span', {class: 'formula'}, 'owned = all but cached idle and free; fragmented = owned - committed'),
+        'Blocks need not lie side by side, so no free block is lost between others: external fragmentation is 0 by construction.');
     } else {
       lines($('fragmentation'), 'fragmentation', 'Owned blocks that hold no computed tokens, by cause.',
         [['blocks_reserved', 'reserved', 'line-1'], ['blocks_parked', 'parked', 'line-2']],

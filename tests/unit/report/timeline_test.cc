@@ -78,7 +78,7 @@ TEST_CASE("timeline: of a long run each bucket keeps its lows, its highs and its
 TEST_CASE("timeline: the ledger's columns are there where there is a ledger") {
   Timeline timeline;
   TimelineRow row = row_at(1'500'000'000, 3);
-  row.ledger.positions = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  row.positions.of = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   timeline.add(row);
   const std::string without = timeline_csv(timeline, false);
   CHECK(without.find("ledger") == std::string::npos);
