@@ -73,6 +73,13 @@ void JournalBooks::consume(std::span<const std::byte> journal) {
 }
 
 void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
+  const bool of_result = record.verb == Verb::kCommit || record.verb == Verb::kUnpark;
+  if (settling_ != 0 && !of_result) settle();
+  if (record.verb == Verb::kAnswer) {
+    if ((record.detail & 0xFF) == static_cast<unsigned>(Answer::kLater)) judge_later(record);
+  } else {
+    ++pass_.changes;
+  }
   // A copy's second id is 0 where nothing is copied; no other id ever is.
   const std::size_t never_zero = record.verb == Verb::kCopyQueued ? 1 : ids.size();
   for (std::size_t n = 0; n < never_zero; ++n) {
