@@ -26,6 +26,8 @@ BooksOptions books_options(const SchedulerOptions& options) {
   books.block_size = options.block_size.value;
   books.state_slots = options.state == Switch::kOn;
   books.fences_always = options.fence == FenceMode::kAlways;
+  books.release_order = options.release_order;
+  books.free_order = options.free_order;
   books.usable[index_of(PoolKind::kBlocks)] = options.block_ids - 1;
   books.usable[index_of(PoolKind::kStateSlots)] = options.state_ids - 1;
   books.usable[index_of(PoolKind::kDraftSlots)] = options.draft_ids - 1;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/scheduler.h"
-
 namespace pinfold::sim {
 namespace {
 
@@ -15,6 +13,13 @@ std::string id_name(PoolKind pool, std::uint32_t id) {
 }
 
 }  // namespace
+
+JournalBooks::JournalBooks(const BooksOptions& options, Findings& findings)
+    : options_(options), findings_(findings), ids_(kPoolKinds) {
+  for (std::uint32_t pool = 0; pool < kPoolKinds; ++pool) {
+    for (std::uint32_t id = 1; id <= options.usable[pool]; ++id) free_[pool].push_back(id);
+  }
+}
 
 std::size_t IdBooks::holds() const {
   return static_cast<std::size_t>(std::count_if(
@@ -191,6 +196,7 @@ void JournalBooks::acquire(const Record& record, std::span<const BlockId> ids) {
                            " and has " + std::to_string(books.owners.size()) + " owners");
     }
     books.owners.push_back({record.sequence, false, 0});
+    if (issued) issue(record.pool, index_of(block));
     if (record.pool == PoolKind::kBlocks) of.table.push_back(index_of(block));
     if (record.pool == PoolKind::kStateSlots) {
       of.state = index_of(block);
@@ -198,6 +204,28 @@ void JournalBooks::acquire(const Record& record, std::span<const BlockId> ids) {
       of.state_written = false;
     }
     if (record.pool == PoolKind::kDraftSlots) of.draft = index_of(block);
+  }
+}
+
+void JournalBooks::issue(PoolKind pool, std::uint32_t id) {
+  std::deque<std::uint32_t>& free = free_[index_of(pool)];
+  if (!free.empty() && free.front() == id) {
+    free.pop_front();
+    return;
+  }
+  const auto found = std::find(free.begin(), free.end(), id);
+  if (found == free.end()) return;  // it is owned: I2 says so
+  find(Check::kOrder, id_name(pool, id) + " is issued, and " + id_name(pool, free.front()) +
+                          " is the next of the free list");
+  free.erase(found);
+}
+
+void JournalBooks::give_back(PoolKind pool, std::uint32_t id) {
+  std::deque<std::uint32_t>& free = free_[index_of(pool)];
+  if (options_.free_order == FreeOrder::kFifo) {
+    free.push_back(id);
+  } else {
+    free.push_front(id);
   }
 }
 
@@ -263,6 +291,13 @@ void JournalBooks::let_go(const Record& record, std::span<const BlockId> ids) {
       books.owners.erase(owner);
     }
   }
+  if (record.verb == Verb::kRelease) {
+    const bool reverse = options_.release_order == ReleaseOrder::kReverse;
+    for (std::size_t n = 0; n < ids.size(); ++n) {
+      const BlockId block = ids[reverse ? ids.size() - 1 - n : n];
+      if (id_at(record.pool, block).owners.empty()) give_back(record.pool, index_of(block));
+    }
+  }
   drop_entries(record, ids, of);
   // What those steps write lies in the blocks just let go; entries that replace them are untouched.
   if (blocks) {
@@ -303,6 +338,7 @@ void JournalBooks::unpark(const Record& record, std::span<const BlockId> ids) {
       continue;
     }
     books.owners.erase(hold);
+    if (books.owners.empty()) give_back(record.pool, index_of(block));
     for (const PendingCopy& copy : copies_) {
       if (copy.pool != record.pool || copy.from != index_of(block) || copy.ticket <= passed_)
         continue;

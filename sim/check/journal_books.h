@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/journal.h"
+#include "engine/scheduler.h"
 #include "sim/check/finding.h"
 
 namespace pinfold::sim {
@@ -21,6 +22,8 @@ struct BooksOptions {
   bool state_slots = false;
   /// Storage that a dispatched step may touch is parked, never released (fence mode `always`).
   bool fences_always = true;
+  ReleaseOrder release_order = ReleaseOrder::kReverse;
+  FreeOrder free_order = FreeOrder::kFifo;
   std::array<std::uint32_t, kPoolKinds> usable{};  // ids that each pool can issue
 };
 
@@ -76,8 +79,7 @@ struct SequenceBooks {
 /// victims), I10 (LATER), I15, I16, I17. O(ids) a record, O(rows) a step.
 class JournalBooks {
  public:
-  JournalBooks(const BooksOptions& options, Findings& findings)
-      : options_(options), findings_(findings), ids_(kPoolKinds) {}
+  JournalBooks(const BooksOptions& options, Findings& findings);
 
   /// Whole records, as far as a verb of the scheduler wrote them.
   void consume(std::span<const std::byte> journal);
@@ -108,6 +110,8 @@ class JournalBooks {
 
  private:
   void take(const Record& record, std::span<const BlockId> ids);
+  void issue(PoolKind pool, std::uint32_t id);
+  void give_back(PoolKind pool, std::uint32_t id);
   void judge_later(const Record& record);
   void acquire(const Record& record, std::span<const BlockId> ids);
   void let_go(const Record& record, std::span<const BlockId> ids);
@@ -140,7 +144,8 @@ class JournalBooks {
 
   BooksOptions options_;
   Findings& findings_;
-  std::vector<std::vector<IdBooks>> ids_;  // by pool, then by id
+  std::vector<std::vector<IdBooks>> ids_;                   // by pool, then by id
+  std::array<std::deque<std::uint32_t>, kPoolKinds> free_;  // the next one to issue in front
   std::vector<SequenceBooks> sequences_;
   std::set<std::uint32_t> batch_;
   std::vector<PlannedChunk> chunks_;

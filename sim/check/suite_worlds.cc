@@ -33,7 +33,7 @@ SchedulerOptions engine(std::uint32_t block_size, std::uint32_t block_ids, std::
   options.overlap = overlap;
   options.max_sequences = 8;
   options.token_budget = TokenCount(64);
-  options.max_model_len = TokenCount(4096);
+  options.max_model_len = TokenCount(1u << 20);
   return options;
 }
 
@@ -58,7 +58,7 @@ SuiteAction abort_of(std::uint32_t turn, std::uint32_t id) {
   return {turn, SuiteAct::kAbort, id, 0, {}};
 }
 
-/// One plan and one result a turn, in step.
+/// One plan and one result a turn.
 SuiteWorld in_step(std::string name, const SchedulerOptions& options) {
   SuiteWorld world;
   world.name = std::move(name);
@@ -68,15 +68,24 @@ SuiteWorld in_step(std::string name, const SchedulerOptions& options) {
   return world;
 }
 
+/// As far ahead as the overlap allows: a result comes only when no further step may be planned.
+SuiteWorld pipelined(std::string name, const SchedulerOptions& options) {
+  SuiteWorld world = in_step(std::move(name), options);
+  world.complete_percent = 0;
+  return world;
+}
+
 // Plenty of blocks, slots and drafts: what leaks or is kept here makes nobody wait.
 SuiteWorld roomy() {
   SchedulerOptions options = engine(4, 200, 1);
   options.state = Switch::kOn;
   options.state_ids = 24;
   options.draft_ids = 24;
-  SuiteWorld world = in_step("roomy", options);
+  SuiteWorld world = pipelined("roomy", options);
   for (std::uint32_t n = 0; n < 12; ++n) {
-    world.actions.push_back(add(3 * n, n, request(5 + n % 4, 12 + n, 3)));
+    const SuiteRequest asked =
+        n % 2 == 0 ? request(5 + n % 4, 12 + n, 3) : known(5 + n % 4, 12 + n, 3);
+    world.actions.push_back(add(3 * n, n, asked));
     if (n % 3 == 2) world.actions.push_back(abort_of(3 * n + 2, n));
   }
   return world;
@@ -87,6 +96,16 @@ SuiteWorld fork_of_a_long_parent() {
   SuiteWorld world = in_step("fork of a long parent", engine(4, 40, 1));
   world.late_copies_percent = 100;
   world.actions = {add(0, 0, request(6, 40)), fork(4, 0, 1, request(6, 10)),
+                   fork(9, 0, 2, request(6, 10))};
+  return world;
+}
+
+// Drafts reserve blocks beyond the tail, which a fork's pins then hold too.
+SuiteWorld fork_of_a_drafting_parent() {
+  SchedulerOptions options = engine(2, 40, 1);
+  options.draft_ids = 9;
+  SuiteWorld world = in_step("fork of a drafting parent", options);
+  world.actions = {add(0, 0, request(6, 40, 5)), fork(4, 0, 1, request(6, 10)),
                    fork(9, 0, 2, request(6, 10))};
   return world;
 }
@@ -103,7 +122,7 @@ SuiteWorld rejected_drafts_without_fences() {
   SchedulerOptions options = engine(2, 60, 2);
   options.fence = FenceMode::kUnorderedWriters;
   options.draft_ids = 9;
-  SuiteWorld world = in_step("rejected drafts without fences", options);
+  SuiteWorld world = pipelined("rejected drafts without fences", options);
   world.accept_percent = 0;
   world.actions = {add(0, 0, request(5, 20, 5)), add(2, 1, request(3, 20, 4))};
   return world;
@@ -124,7 +143,7 @@ SuiteWorld fork_and_abort_of_the_parent() {
 SuiteWorld abort_under_the_copy() {
   SchedulerOptions options = engine(4, 8, 1);
   options.fence = FenceMode::kUnorderedWriters;
-  SuiteWorld world = in_step("abort under the copy", options);
+  SuiteWorld world = pipelined("abort under the copy", options);
   world.late_copies_percent = 100;
   world.actions = {add(0, 0, request(6, 30)), fork(4, 0, 1, request(6, 10)), abort_of(5, 1),
                    add(5, 2, request(7, 4)),  fork(9, 0, 3, request(6, 10)), abort_of(10, 3),
@@ -134,7 +153,7 @@ SuiteWorld abort_under_the_copy() {
 
 // The parent ends while the copy out of its tail is queued, and others wait for blocks.
 SuiteWorld fork_of_an_ending_parent() {
-  SuiteWorld world = in_step("fork of an ending parent", engine(4, 7, 1));
+  SuiteWorld world = pipelined("fork of an ending parent", engine(4, 7, 1));
   world.late_copies_percent = 100;
   for (std::uint32_t n = 0; n < 6; ++n) {
     const std::uint32_t turn = 14 * n;
@@ -142,6 +161,17 @@ SuiteWorld fork_of_an_ending_parent() {
     world.actions.push_back(fork(turn + 3, 3 * n, 3 * n + 1, request(6, 8)));
     world.actions.push_back(add(turn + 3, 3 * n + 2, request(9, 2)));
   }
+  return world;
+}
+
+// Drafts take the whole token budget, so the prompt misses steps.
+SuiteWorld prompt_behind_drafts() {
+  SchedulerOptions options = engine(4, 60, 0);
+  options.draft_ids = 9;
+  options.token_budget = TokenCount(12);
+  SuiteWorld world = in_step("prompt behind drafts", options);
+  world.actions = {add(0, 0, request(4, 20, 5)), add(0, 1, request(4, 40, 5)),
+                   add(0, 2, request(30, 3))};
   return world;
 }
 
@@ -249,11 +279,13 @@ SuiteWorld drawn(std::uint64_t seed) {
 std::vector<SuiteWorld> suite_worlds() {
   std::vector<SuiteWorld> worlds{roomy(),
                                  fork_of_a_long_parent(),
+                                 fork_of_a_drafting_parent(),
                                  rejected_drafts_without_fences(),
                                  fork_and_abort_of_the_parent(),
                                  abort_under_the_copy(),
                                  fork_of_an_ending_parent(),
-                                 trace_slice(400, 0, Switch::kOn),
+                                 prompt_behind_drafts(),
+                                 trace_slice(140, 0, Switch::kOn),
                                  trace_slice(160, 0, Switch::kOff),
                                  trace_slice(160, 3, Switch::kOn)};
   for (std::uint32_t output = 3; output < 8; ++output) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "sim/check/invariant_watch.h"
 #include "sim/check/shadow.h"
 #include "sim/config/pool_size.h"
 #include "sim/core/digest.h"
@@ -123,6 +124,7 @@ class Replay {
         observer_(options.observer),
         windowed_(!options.measure.whole()),
         scheduler_(engine_options(config, options.fast_path)),
+        watch_(scheduler_.options(), options.audit_every > 0, options.audit_every == 1),
         requests_(trace.requests.size()),
         stops_(trace.requests.size()),
         queue_watch_(trace.requests.size(), config.workload.concurrency == 0) {
@@ -204,6 +206,7 @@ class Replay {
         observer_->on_arrival(request, requests_[request].arrival_ns);
       }
       const Answer answer = scheduler_.add(SequenceId{request}, spec_of(request));
+      watch_.arrived(SequenceId{request}, spec_of(request), answer);
       if (answer == Answer::kNever) {
         if (counts(request)) ++result_.rejected_never;
         requests_[request].ended = true;
@@ -251,7 +254,9 @@ class Replay {
     const std::uint64_t preemptions = scheduler_.stats().preemptions;
     const std::uint64_t recomputed = scheduler_.stats().recomputed_rows;
     const std::size_t unread = scheduler_.journal().unread().size();
+    watch_.before_plan(scheduler_);
     scheduler_.plan_step(plan_);
+    watch_.after_plan(scheduler_, plan_);
     if (observer_ != nullptr) tell_observer();
     if (!scheduler_.ended().empty()) take_ends();
     cause_ = plan_.cause;
@@ -563,9 +568,12 @@ class Replay {
     if (due == audits_) return;
     audits_ = due;
     scheduler_.audit();
+    watch_.audit(scheduler_);
   }
 
   void drain_all() {
+    watch_.read(scheduler_);
+    watch_.cleared();
     digest_.update(scheduler_.journal().unread());
     if (shadow_) shadow_->consume(scheduler_.journal().unread());
     scheduler_.journal().clear();
@@ -607,6 +615,7 @@ class Replay {
   void check_drained() {
     scheduler_.audit();
     if (scheduler_.unfinished() > 0) return;
+    watch_.at_drain(scheduler_);
     for (const PoolKind kind : {PoolKind::kBlocks, PoolKind::kStateSlots, PoolKind::kDraftSlots}) {
       PINFOLD_CHECK(scheduler_.pools().of(kind).owned().value == 0, "O10",
                     std::string("at the end somebody owns a ") + name_of(kind));
@@ -727,6 +736,7 @@ class Replay {
   RunObserver* const observer_;
   const bool windowed_;  // not all requests count
   Scheduler scheduler_;
+  InvariantWatch watch_;
   StepPlan plan_;
   RunResult result_;
   Digest digest_;

@@ -38,6 +38,7 @@ namespace pinfold {
   X(kDraftsBeyondTable, "drafts_beyond_table", "a verify row is planned with room for one row") \
   X(kInFlightNotNeeded, "in_flight_not_needed", "rows in flight are missing from the need") \
   X(kBlockZeroIssued, "block_zero_issued", "block 0 is on the first free list") \
+  X(kBlockZeroCopied, "block_zero_copied", "a source that is only released is listed as block 0") \
   X(kBlockZeroInTable, "block_zero_in_table", "a table grows by block 0") \
   X(kPreemptsForParked, "preempts_for_parked", "victims are taken although parked blocks would do") \
   X(kDestinationFreed, "destination_freed", "a copy's destination is let go without waiting for the copy") \
@@ -47,10 +48,11 @@ namespace pinfold {
   X(kForwardRelease, "forward_release", "tables are released front to back against the options") \
   X(kNeedOneTooMany, "need_one_too_many", "the last token is counted as if it were written") \
   X(kLastTokenWritten, "last_token_written", "the same, at arrival: an exact fit is NEVER") \
-  X(kSurplusKept, "surplus_kept", "rejected drafts' blocks are not given back while there is plenty") \
+  X(kSurplusKept, "surplus_kept", "blocks beyond the need are not given back") \
+  X(kGrowthAccumulates, "growth_accumulates", "growth takes a block more than the shortfall, where there is plenty") \
   X(kChunkAdmitted, "chunk_admitted", "admission asks for the first chunk's blocks only") \
   X(kOwnersClamped, "owners_clamped", "an owner count stops at 2") \
-  X(kFreeIdLost, "free_id_lost", "the last id of a release never reaches a well filled free list") \
+  X(kFreeIdLost, "free_id_lost", "the last id behind a fence never reaches a well filled free list") \
   X(kDraftPinnedTwice, "draft_pinned_twice", "a draft slot gets two owners and loses two") \
   X(kPromptLosesOwner, "prompt_loses_owner", "an unfinished prompt that missed a step is never continued") \
   X(kVictimLeavesQueues, "victim_leaves_queues", "a victim in prefill is put into no queue") \
@@ -65,7 +67,7 @@ namespace pinfold {
   X(kDestinationListed, "destination_listed", "a release list names the copies' destinations too") \
   X(kTailCopyShort, "tail_copy_short", "a tail copy moves one row too few") \
   X(kContextForgotten, "context_forgotten", "a plan's context leaves out the rows it adds") \
-  X(kUnseededVictim, "unseeded_victim", "the victim depends on what ran before in the process")
+  X(kUnseededDrafts, "unseeded_drafts", "drafts depend on what ran before in the process")
 // clang-format on
 
 enum class Mutant : std::uint8_t {

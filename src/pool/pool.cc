@@ -145,7 +145,6 @@ void Pool::release(std::span<const BlockId> table) {
                       [&](std::size_t n) { return nth(done + n); });
     if (done < table.size()) drop(nth(done++));
   }
-  if (mutant_is(Mutant::kFreeIdLost) && free_count_ > 40 && freed_ % 5 == 0) --free_count_;
 }
 
 void Pool::park(std::span<const BlockId> ids) {
@@ -183,6 +182,7 @@ void Pool::unpark(std::span<const BlockId> ids) {
     done += freed;
     if (done < ids.size()) unpark_one(ids[done++]);
   }
+  if (mutant_is(Mutant::kFreeIdLost) && free_count_ > 170) --free_count_;
 }
 
 std::vector<BlockId> Pool::free_list() const {

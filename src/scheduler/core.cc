@@ -173,7 +173,8 @@ void Core::let_go(Sequence& sequence) {
     if (mutant_is(Mutant::kFenceStoredEarly) && value_of(wait) > value_of(passed) + 2) {
       wait = Ticket{value_of(wait) - 2};
     }
-    if (mutant_is(Mutant::kParkedWithoutEvent) && waiting_.size() > 1) {
+    if (mutant_is(Mutant::kParkedWithoutEvent) && running_.size() > 2 &&
+        pools_.blocks().available().value > 100) {
       wait = Ticket{value_of(step_ticket(planned_)) + 2};
     }
     hold.fence = fence_on(Lane::kCompute, wait);

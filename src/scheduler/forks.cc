@@ -266,6 +266,7 @@ void Core::grant_fork(Pass& pass, SlotIndex slot, const ForkShape& shape) {
       }
       ++stats_.block_copies;
     }
+    if (mutant_is(Mutant::kBlockZeroCopied) && copy.to == kNoBlock) copy.from = kNoBlock;
     const std::array<BlockId, 2> ids{copy.from, copy.to};
     note_ids(Verb::kCopyQueued, PoolKind::kBlocks, child, ids, copy.rows.value);
     plan.copies.push_back(copy);

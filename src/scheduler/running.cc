@@ -57,6 +57,7 @@ TokenCount Core::drafts_wanted(const Pass& pass, const Sequence& sequence, Token
   const bool has_slot =
       sequence.draft != kNoBlock || pools_.of(PoolKind::kDraftSlots).available().value > 0;
   if (!has_slot) return TokenCount(0);
+  if (mutant_is(Mutant::kUnseededDrafts) && odd_call(2) == 1) return TokenCount(0);
   const TokenCount next = sequence.rows.processed + sequence.rows.in_flight + TokenCount(1);
   const TokenCount length_room = options_.max_model_len - std::min(next, options_.max_model_len);
   return std::min(
@@ -65,7 +66,7 @@ TokenCount Core::drafts_wanted(const Pass& pass, const Sequence& sequence, Token
 
 void Core::give_back_surplus(Sequence& sequence, BlockCount need) {
   if (sequence.table.size() <= need.value) return;
-  if (mutant_is(Mutant::kSurplusKept) && pools_.blocks().available().value > 30) return;
+  if (mutant_is(Mutant::kSurplusKept)) return;
   // Surplus lies beyond C + F: no dispatched row writes there, so it is released, never parked.
   const std::span<const BlockId> surplus = std::span(sequence.table).subspan(need.value);
   note_ids(Verb::kRelease, PoolKind::kBlocks, sequence, surplus);
@@ -84,13 +85,15 @@ Core::Room Core::make_room(Pass& pass, SlotIndex slot, TokenCount& drafts) {
     if (mutant_is(Mutant::kInFlightNotNeeded)) rows.in_flight = TokenCount(0);
     TokenCount more = drafts;
     if (mutant_is(Mutant::kDraftsBeyondTable)) more = TokenCount(0);
-    if (mutant_is(Mutant::kNeedOneTooMany)) more += TokenCount(1);
+    if (mutant_is(Mutant::kNeedOneTooMany) && drafts.value == 0) more += TokenCount(1);
     const std::uint32_t need = need_with_row(rows, more, options_.block_size).value;
     const std::uint32_t held = static_cast<std::uint32_t>(sequence.table.size());
     const std::uint32_t shortfall = need > held ? need - held : 0;
     const std::uint32_t wanted = std::max(shortfall, least);
     if (wanted <= blocks.available().value) {
-      acquire_blocks(sequence, BlockCount(shortfall));
+      const bool more_than_asked =
+          mutant_is(Mutant::kGrowthAccumulates) && shortfall > 0 && blocks.available().value > 100;
+      acquire_blocks(sequence, BlockCount(shortfall + (more_than_asked ? 1 : 0)));
       return Room::kFits;
     }
     const std::uint32_t parked = mutant_is(Mutant::kPreemptsForParked) ? 0 : blocks.parked().value;

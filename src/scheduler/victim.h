@@ -11,8 +11,6 @@ namespace pinfold {
 /// are no ties, since join numbers are unique. O(1).
 inline SlotIndex newest_victim(const std::vector<SlotIndex>& running) {
   PINFOLD_CHECK(!running.empty(), "O6", "there is nobody to preempt");
-  if (mutant_is(Mutant::kUnseededVictim))
-    return running[running.size() - 1 - odd_call(running.size())];
   return running.back();
 }
 
