@@ -148,11 +148,11 @@ void Invariants::audit_pool(const Scheduler& scheduler, PoolKind kind) {
     listed[index] = true;
     ++free;
     const IdBooks& books = books_.id(kind, index);
-    if (books.busy_until > books_.passed()) {
+    if (books.busy_until > books_.passed() || books.copied_until > books_.copies_passed()) {
       find(Check::kI3, id_name(kind, index) +
                            " is free, and dispatched work uses it until ticket " +
-                           std::to_string(books.busy_until) + "; the lane has come to " +
-                           std::to_string(books_.passed()));
+                           std::to_string(std::max(books.busy_until, books.copied_until)) +
+                           "; the lane has come to " + std::to_string(books_.passed()));
     }
   }
   std::uint64_t owned = 0;
@@ -280,8 +280,14 @@ void Invariants::audit_waits(const Scheduler& scheduler) {
 void Invariants::audit_holds(const Scheduler& scheduler) {
   const std::uint64_t issued = 2 * value_of(scheduler.planned());
   for (const Hold& hold : scheduler.holds().holds()) {
-    const std::uint64_t ticket = value_of(hold.fence.ticket[index_of(Lane::kCompute)]);
-    if (ticket > books_.passed() && ticket <= issued) continue;
+    std::uint64_t ticket = 0;
+    bool pending = false;
+    for (const Lane lane : {Lane::kCompute, Lane::kCopy}) {
+      const std::uint64_t awaited = value_of(hold.fence.ticket[index_of(lane)]);
+      pending = pending || (awaited > books_.passed_on(lane) && awaited <= issued);
+      ticket = std::max(ticket, awaited);
+    }
+    if (pending) continue;
     find(Check::kI21, std::to_string(hold.blocks.size() + hold.states.size() + hold.drafts.size()) +
                           " ids of " + sequence_name(hold.from) + " are parked behind ticket " +
                           std::to_string(ticket) + ": expected one from " +

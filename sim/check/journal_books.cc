@@ -128,10 +128,12 @@ void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
     case Verb::kStep: dispatch(); break;
     case Verb::kResult: result(record); break;
     case Verb::kCommit: commits_.emplace_back(record.sequence, record.count); break;
-    case Verb::kPassed:
-      if (record.count == index_of(Lane::kCompute))
-        passed_ = std::max<std::uint64_t>(passed_, record.aux);
+    case Verb::kPassed: {
+      const bool copies = record.count == index_of(Lane::kCopy);
+      std::uint64_t& upto = copies ? copy_passed_ : passed_;
+      upto = std::max<std::uint64_t>(upto, record.aux);
       break;
+    }
     case Verb::kPreempt: {
       SequenceBooks& of = at(record.sequence);
       // Whoever grows lacks one block at most once its drafts are cut: parked ones will serve it.
@@ -266,9 +268,9 @@ void JournalBooks::let_go(const Record& record, std::span<const BlockId> ids) {
     const bool touched = blocks ? index * options_.block_size < reached : last > passed_;
     if (touched && options_.fences_always) books.busy_until = std::max(books.busy_until, last);
     for (const PendingCopy& copy : copies_) {
-      if (copy.pool != record.pool || copy.ticket <= passed_ || copy.to != index_of(block))
+      if (copy.pool != record.pool || copy.ticket <= copies_passed() || copy.to != index_of(block))
         continue;
-      books.busy_until = std::max(books.busy_until, copy.ticket);
+      books.copied_until = std::max(books.copied_until, copy.ticket);
       if (until >= copy.ticket) continue;
       find(Check::kI8, id_name(record.pool, copy.to) + " is let go by " +
                            sequence_name(record.sequence) + " behind ticket " +
@@ -340,7 +342,8 @@ void JournalBooks::unpark(const Record& record, std::span<const BlockId> ids) {
     books.owners.erase(hold);
     if (books.owners.empty()) give_back(record.pool, index_of(block));
     for (const PendingCopy& copy : copies_) {
-      if (copy.pool != record.pool || copy.from != index_of(block) || copy.ticket <= passed_)
+      if (copy.pool != record.pool || copy.from != index_of(block) ||
+          copy.ticket <= copies_passed())
         continue;
       const auto holds = [&](const NamedOwner& owner) {
         return owner.hold && owner.ticket >= copy.ticket;
@@ -360,7 +363,7 @@ void JournalBooks::queue_copy(const Record& record, std::span<const BlockId> ids
   copies_.push_back(copy);
   if (record.pool == PoolKind::kStateSlots) at(record.sequence).state_ready = true;
   IdBooks& source = id_at(record.pool, ids[0]);
-  source.busy_until = std::max(source.busy_until, ticket);
+  source.copied_until = std::max(source.copied_until, ticket);
   const bool held =
       std::any_of(source.owners.begin(), source.owners.end(),
                   [&](const NamedOwner& owner) { return owner.hold && owner.ticket >= ticket; });
@@ -456,7 +459,7 @@ void JournalBooks::result(const Record& record) {
   settling_failed_ = record.aux != 0;
   commits_.clear();
   passed_ = std::max(passed_, 2 * settling_);
-  std::erase_if(copies_, [&](const PendingCopy& copy) { return copy.ticket <= passed_; });
+  std::erase_if(copies_, [&](const PendingCopy& copy) { return copy.ticket <= copies_passed(); });
   if (record.aux != 1) return;
   failing_ = true;
   // The steps behind a failed one commit nothing, but may still write.

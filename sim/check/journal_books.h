@@ -3,6 +3,7 @@
 // has been let go behind which fence. The invariants compare them with the scheduler's views. Code is
 // shared with the allocator for ids only.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -37,6 +38,8 @@ struct NamedOwner {
 struct IdBooks {
   std::vector<NamedOwner> owners;
   std::uint64_t busy_until = 0;  // compute ticket of the last dispatched work on it, once let go
+
+  std::uint64_t copied_until = 0;  // ticket of the last copy out of it, or into it once let go
 
   std::size_t holds() const;
 };
@@ -86,6 +89,11 @@ class JournalBooks {
 
   std::uint64_t event() const { return event_; }
   std::uint64_t passed() const { return passed_; }
+  /// Copies are done when their lane says so, or the step behind them is.
+  std::uint64_t copies_passed() const { return std::max(passed_, copy_passed_); }
+  std::uint64_t passed_on(Lane lane) const {
+    return lane == Lane::kCompute ? passed_ : lane == Lane::kCopy ? copy_passed_ : 0;
+  }
   std::uint64_t steps() const { return steps_; }
   const std::vector<SequenceBooks>& sequences() const { return sequences_; }
   const SequenceBooks& sequence(std::uint32_t id) const;
@@ -159,6 +167,7 @@ class JournalBooks {
   std::uint64_t event_ = 0;
   std::uint64_t steps_ = 0;
   std::uint64_t passed_ = 0;
+  std::uint64_t copy_passed_ = 0;  // of the copy lane, where copies have one
   std::uint32_t step_drafts_ = 0;
   std::uint32_t step_prompt_rows_ = 0;
   Pass pass_;

@@ -17,6 +17,7 @@
 #include "sim/cli/exit_code.h"
 #include "sim/cli/measure_flags.h"
 #include "sim/cli/mutants_command.h"
+#include "sim/cli/report_command.h"
 #include "sim/cli/run_command.h"
 #include "sim/cli/size_command.h"
 #include "sim/cli/trace_command.h"
@@ -201,6 +202,34 @@ class ConfigurationFlags {
 
 constexpr const char* kTraceExpected = "the path of a request trace";
 
+/// A fault of `--fault`, the option it sets, and its value where none is given (nullptr: one is needed).
+struct Fault {
+  const char* name;
+  const char* option;
+  const char* value;
+};
+constexpr Fault kFaults[] = {{"copy_delay", "fault.copy_delay_us", nullptr},
+                             {"copy_lost", "fault.copy_lost", "1"},
+                             {"step_failed", "fault.step_failed_permille", "10"},
+                             {"abort_storm", "fault.abort_storm_permille", "500"}};
+
+FlagValue fault_of(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  std::vector<std::string> known;
+  for (const Fault& fault : kFaults) {
+    known.emplace_back(fault.name);
+    if (name != fault.name) continue;
+    if (equals == std::string::npos && fault.value == nullptr) {
+      throw UsageError{"--fault " + text + ": found no value, expected " + name + "=MICROSECONDS"};
+    }
+    const std::string value = equals == std::string::npos ? fault.value : text.substr(equals + 1);
+    return {fault.option, value, "--fault " + text};
+  }
+  throw UsageError{"--fault: found " + in_quotes(name) + ", expected one of " + join(known) +
+                   did_you_mean(name, known)};
+}
+
 class Run final : public Command {
  public:
   explicit Run(CLI::App& program) : Command(program, "run", "Replay a trace on an engine.") {
@@ -222,7 +251,11 @@ class Run final : public Command {
          "arrive from this simulated time on. Default: 0.");
     text("--measure-to", measure_to_, "SECONDS", "... and before this one. Default: all.");
     text("-o,--output", directory_, "DIR",
-         "Write summary.json and config.resolved.json into this directory. Default: no files.");
+         "Write the run into this directory: summary.json, config.resolved.json, requests.csv, "
+         "timeline.csv, preemptions.csv, blockmap.json, recording.json and trace.pftrace (for "
+         "Perfetto), all or none. `pinfold report DIR` makes a page of them. Default: no files.");
+    text("--record", record_, "FILE",
+         "Write every ownership event into this file, for `pinfold replay`. Default: none.");
     text("--format", format_, "FORMAT", "text, json, csv or md. Default: text.");
     text(
         "--shadow", shadow_, "on|off",
@@ -233,6 +266,10 @@ class Run final : public Command {
     text("--audit", audit_, "every|N|end",
          "Check all ownership records after every event, after every N events, or only at the end. "
          "Default: end.");
+    texts("--fault", faults_, "NAME[=VALUE]",
+          "Let something go wrong: copy_delay=MICROSECONDS, copy_lost[=N] (the event of the n-th "
+          "step with copies; 1), step_failed[=PERMILLE] (10), abort_storm[=PERMILLE] of the live "
+          "requests (500); may be repeated. The options fault.* say the same.");
     flag("-q,--quiet", quiet_, "No progress. Default: progress where stderr is a terminal.");
   }
 
@@ -240,7 +277,9 @@ class Run final : public Command {
     RunCommand command;
     command.trace = needed("TRACE", trace_, kTraceExpected);
     command.config = configuration_.take();
+    for (const std::string& fault : faults_) command.config.values.push_back(fault_of(fault));
     if (app().count("--output") > 0) command.directory = directory_;
+    if (app().count("--record") > 0) command.record = needed("FILE of --record", record_, "a path");
     command.format = one_of<ReportFormat>("--format", format_,
                                           {{"text", ReportFormat::kText},
                                            {"json", ReportFormat::kJson},
@@ -285,10 +324,12 @@ class Run final : public Command {
   std::string measure_to_;
   std::string why_;
   std::string directory_;
+  std::string record_;
   std::string format_ = "text";
   std::string fast_path_ = "on";
   std::string shadow_ = "off";
   std::string audit_ = "end";
+  std::vector<std::string> faults_;
   bool quiet_ = false;
 };
 
@@ -296,7 +337,10 @@ class Replay final : public Command {
  public:
   explicit Replay(CLI::App& program)
       : Command(program, "replay", "Replay an ownership-event file and show every block table.") {
-    text("EVENTS", options_.path, "FILE", "Ownership events (JSON Lines): configs/labs/README.md.");
+    text(
+        "EVENTS", options_.path, "FILE",
+        "Ownership events (JSON Lines): a recorded run (docs/recording.md) or a story told by hand "
+        "(configs/labs/README.md).");
     text("--format", format_, "FORMAT", "text or json. Default: text.");
     flag("--verify", options_.verify,
          "Judge the events against the ownership rules: not built yet.");
@@ -463,6 +507,22 @@ class TraceSynth final : public Command {
   std::string seed_ = "0";
 };
 
+class Report final : public Command {
+ public:
+  explicit Report(CLI::App& program)
+      : Command(program, "report", "Make one HTML page of what `pinfold run -o DIR` wrote.") {
+    text("DIR", command_.directory, "DIR",
+         "The directory; report.html is written into it and needs nothing else to be looked at.");
+  }
+  ExitCode run() override {
+    needed("DIR", command_.directory, "the directory that `pinfold run -o DIR` wrote");
+    return report_command(command_, std::cout, std::cerr);
+  }
+
+ private:
+  ReportCommand command_;
+};
+
 class Schema final : public Command {
  public:
   explicit Schema(CLI::App& program)
@@ -601,10 +661,11 @@ ExitCode run_program(int argc, char** argv) {
   TraceInfo trace_info(*trace);
   TraceHead trace_head(*trace);
   TraceSynth trace_synth(*trace);
+  Report report(program);
   Schema schema(program);
   Mutants mutants(program);
-  Command* const commands[] = {&run,        &replay,      &size,   &trace_info,
-                               &trace_head, &trace_synth, &schema, &mutants};
+  Command* const commands[] = {&run,         &replay, &size,   &trace_info, &trace_head,
+                               &trace_synth, &report, &schema, &mutants};
 
   try {
     program.parse(argc, argv);
