@@ -553,8 +553,7 @@ class Schema final : public Command {
 class Mutants final : public Command {
  public:
   explicit Mutants(CLI::App& program)
-      : Command(program, "mutants",
-                "Plant each known bug in the library and say which outside check finds it.") {
+      : Command(program, "mutants", "Plant known bugs; say which check finds each.") {
     text("--mutant", only_, "NAME", "This bug alone, with every finding. Default: all.");
     text("--format", format_, "FORMAT", "text or json. Default: text.");
   }
