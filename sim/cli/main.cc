@@ -201,7 +201,9 @@ constexpr const char* kTraceExpected = "the path of a request trace";
 class Run final : public Command {
  public:
   explicit Run(CLI::App& program) : Command(program, "run", "Replay a trace on an engine.") {
-    text("TRACE", trace_, "FILE", "Request trace: Azure LLM inference CSV.");
+    text("TRACE", trace_, "FILE",
+         "Request trace: Azure LLM inference CSV. Or a scenario (.json, docs/scenarios.md), which "
+         "brings its configuration and what must come of it.");
     configuration_.declare(app(), "the one in configs/runs/default.json, which is built in.");
     text("--why", why_, "ID",
          "Instead of the report, show what happened to this request of the trace (0 is the first), "

@@ -1,0 +1,24 @@
+#pragma once
+// Scenario files: JSON with comments, read strictly. docs/scenarios.md is the manual.
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sim/core/scenario.h"
+#include "sim/trace/input_error.h"
+
+namespace pinfold::sim {
+
+/// Parses a whole file's text; `path` stands in errors, and `config.include` is relative to it. Unknown
+/// keys, names of no request, arrivals out of order and what contradicts the configuration are errors
+/// with line and column. `overrides` ("engine.overlap=0") beat the file's configuration.
+Outcome<Scenario> parse_scenario(std::string_view text, const std::string& path,
+                                 std::span<const std::string> overrides = {});
+Outcome<Scenario> read_scenario(const std::string& path,
+                                std::span<const std::string> overrides = {});
+
+/// Whether a command takes the file of this name for a scenario and not for a trace: it ends in .json.
+bool is_scenario_name(std::string_view path);
+
+}  // namespace pinfold::sim
