@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sim/cli/exit_code.h"
+#include "sim/cli/explore_command.h"
 #include "sim/cli/measure_flags.h"
 #include "sim/cli/run_command.h"
 #include "sim/cli/size_command.h"
@@ -313,6 +314,46 @@ class Replay final : public Command {
   std::string format_ = "text";
 };
 
+class Explore final : public Command {
+ public:
+  explicit Explore(CLI::App& program)
+      : Command(program, "explore", "Try every order of a scenario's events.") {
+    text("SCENARIO", command_.scenario, "FILE", "Scenario (JSON): docs/scenarios.md.");
+    texts("--set", command_.overrides, "KEY=VALUE",
+          "Override one option of the scenario's configuration; may be repeated.");
+    text("--max-states", max_states_, "N", "Stop after so many states. Default: 20000000.");
+    text("--max-depth", max_depth_, "N", "Stop after so many events. Default: no bound.");
+    flag("--no-reduction", no_reduction_,
+         "Neither rename ids nor skip orders that commute: the same verdict, many more states.");
+    flag("--expect", command_.expect,
+         "Exit with 0 where the scenario's expect.explore holds and with 3 where not.");
+    text("-o,--output", output_, "FILE",
+         "Write a counter-example here; `pinfold replay` shows it.");
+    text("--format", format_, "FORMAT", "text or json. Default: text.");
+  }
+  ExitCode run() override {
+    needed("SCENARIO", command_.scenario, "the path of a scenario");
+    if (app().count("--max-states") > 0) {
+      command_.limits.states = count_of("--max-states", max_states_, "a number of states from 1");
+    }
+    if (app().count("--max-depth") > 0) {
+      command_.limits.depth = count_of("--max-depth", max_depth_, "a number of events from 1");
+    }
+    command_.reduce = !no_reduction_;
+    if (app().count("--output") > 0) command_.output = output_;
+    command_.json = one_of<bool>("--format", format_, {{"text", false}, {"json", true}});
+    return explore_command(command_, std::cout, std::cerr);
+  }
+
+ private:
+  ExploreCommand command_;
+  std::string max_states_;
+  std::string max_depth_;
+  std::string output_;
+  std::string format_ = "text";
+  bool no_reduction_ = false;
+};
+
 class Size final : public Command {
  public:
   explicit Size(CLI::App& program)
@@ -551,6 +592,7 @@ ExitCode run_program(int argc, char** argv) {
 
   Run run(program);
   Replay replay(program);
+  Explore explore(program);
   Size size(program);
   CLI::App* trace = program.add_subcommand("trace", "Look into a request trace.");
   trace->allow_extras();
@@ -559,8 +601,8 @@ ExitCode run_program(int argc, char** argv) {
   TraceHead trace_head(*trace);
   TraceSynth trace_synth(*trace);
   Schema schema(program);
-  Command* const commands[] = {&run,        &replay,      &size,  &trace_info,
-                               &trace_head, &trace_synth, &schema};
+  Command* const commands[] = {&run,        &replay,     &explore,     &size,
+                               &trace_info, &trace_head, &trace_synth, &schema};
 
   try {
     program.parse(argc, argv);

@@ -1,0 +1,29 @@
+#pragma once
+// `pinfold explore`: every order of a scenario's events.
+
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "sim/cli/exit_code.h"
+#include "sim/explore/explorer.h"
+
+namespace pinfold::sim {
+
+struct ExploreCommand {
+  std::string scenario;
+  std::vector<std::string> overrides{};
+  ExploreLimits limits{};
+  bool reduce = true;
+  bool json = false;
+  bool expect = false;                  // the exit code says whether `expect.explore` holds
+  std::optional<std::string> output{};  // where a counter-example goes
+};
+
+/// Exit codes: 0 proved, 1 bounded without a finding, 3 a counter-example; with `expect`, 0 where the
+/// expectation holds and 3 where not.
+ExitCode explore_command(const ExploreCommand& command, std::ostream& out, std::ostream& err);
+
+}  // namespace pinfold::sim
