@@ -2,30 +2,155 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <filesystem>
 
+#include "sim/cli/output_directory.h"
+#include "sim/config/resolved_config.h"
 #include "sim/explore/scenario_file.h"
+#include "sim/explore/schedule_file.h"
+#include "sim/report/explore_report.h"
+#include "sim/report/version.h"
+#include "sim/trace/read_file.h"
 
 namespace pinfold::sim {
+namespace {
+
+/// What an exploration can hold in memory, state by state.
+std::optional<InputError> check_small(const Scenario& scenario) {
+  constexpr std::uint32_t kBlocksMost = 1024;
+  constexpr std::size_t kRequestsMost = 200;
+  constexpr std::uint32_t kPositionsMost = 1u << 16;
+  InputError error;
+  error.path = scenario.path;
+  const EngineConfig& engine = scenario.config.engine;
+  if (engine.num_blocks > kBlocksMost) {
+    error.key = "engine.num_blocks";
+    error.found = std::to_string(engine.num_blocks);
+    error.expected = fmt::format("at most {} to explore", kBlocksMost);
+    return error;
+  }
+  if (engine.max_model_len > kPositionsMost) {
+    error.key = "engine.max_model_len";
+    error.found = std::to_string(engine.max_model_len);
+    error.expected = fmt::format("at most {} to explore", kPositionsMost);
+    return error;
+  }
+  std::size_t samples = 0;
+  for (const ScenarioRequest& request : scenario.requests) samples += request.request.samples;
+  if (samples > kRequestsMost) {
+    error.key = "requests";
+    error.found = fmt::format("{} with their samples", samples);
+    error.expected = fmt::format("at most {} to explore", kRequestsMost);
+    return error;
+  }
+  return std::nullopt;
+}
+
+/// Writes one file whole or not at all.
+std::optional<InputError> write_file(const std::string& path, const std::string& content) {
+  const std::filesystem::path name(path);
+  const std::string folder = name.parent_path().empty() ? "." : name.parent_path().string();
+  const std::array<OutputFile, 1> files{OutputFile{name.filename().string(), content}};
+  return write_output_files(folder, files);
+}
+
+bool is_counterexample(ExploreVerdict verdict) {
+  return verdict == ExploreVerdict::kViolation || verdict == ExploreVerdict::kStall ||
+         verdict == ExploreVerdict::kCycle;
+}
+
+}  // namespace
 
 ExitCode explore_command(const ExploreCommand& command, std::ostream& out, std::ostream& err) {
-  const Outcome<Scenario> scenario = read_scenario(command.scenario, command.overrides);
-  if (!scenario) return fail(err, ExitCode::kDataError, scenario.error());
-  const Stage stage = stage_of(scenario.value(), command.reduce);
+  const Outcome<Scenario> read = read_scenario(command.scenario, command.overrides);
+  if (!read) return fail(err, ExitCode::kDataError, read.error());
+  const Scenario& scenario = read.value();
+  if (auto error = check_small(scenario)) return fail(err, ExitCode::kUsageError, *error);
+  if (command.expect && !scenario.expect.explore) {
+    InputError error;
+    error.path = command.scenario;
+    error.key = "expect.explore";
+    error.found = "no expectation";
+    error.expected = "one to compare with";
+    return fail(err, ExitCode::kUsageError, error);
+  }
+  const Stage stage = stage_of(scenario, command.reduce);
   const auto start = std::chrono::steady_clock::now();
   const ExploreResult result = explore(stage, command.limits);
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(
-                      std::chrono::steady_clock::now() - start)
-                      .count();
-  out << fmt::format("{} states {} transitions {} depth {} over {} ms {}\n",
-                     name_of(result.verdict), result.states, result.transitions, result.depth,
-                     result.over, ms);
-  if (!result.check.empty()) out << result.check << ": " << result.text << '\n';
-  const Walked walked = walk(stage, result.path);
-  for (std::size_t n = 0; n < walked.told.size(); ++n) {
-    out << fmt::format("{:3} {}\n      {}\n", n + 1, walked.told[n], walked.shown[n]);
+  if (command.timing) {
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+                        std::chrono::steady_clock::now() - start)
+                        .count();
+    err << fmt::format("pinfold: note: {} states in {} ms\n", result.states, ms);
   }
-  for (const std::string& text : walked.waits) out << text << '\n';
+  Walked walked;
+  if (is_counterexample(result.verdict)) walked = walk(stage, result.path);
+  ExploreReport report;
+  report.version = kVersion;
+  report.scenario = command.scenario;
+  report.config_digest = config_digest(scenario.config);
+  report.reduced = command.reduce;
+  report.stage = &stage;
+  report.result = &result;
+  report.walked = &walked;
+  report.compared = command.expect;
+  if (command.expect) report.differences = differences(*scenario.expect.explore, result);
+  if (command.output && is_counterexample(result.verdict)) {
+    Schedule schedule;
+    schedule.title = fmt::format("{}: {}", result.check, result.text);
+    schedule.scenario = scenario;
+    schedule.reduce = command.reduce;
+    schedule.events = result.path;
+    if (auto error = write_file(*command.output, schedule_text(schedule, walked))) {
+      return fail(err, ExitCode::kDataError, *error);
+    }
+  }
+  out << (command.json ? explore_json(report) : explore_text(report));
+  if (command.expect) {
+    for (const std::string& text : report.differences) {
+      fail(err, ExitCode::kCheckFailed,
+           fmt::format("{}: expect.explore.{}", command.scenario, text));
+    }
+    return report.differences.empty() ? ExitCode::kOk : ExitCode::kCheckFailed;
+  }
+  if (result.verdict == ExploreVerdict::kProved) return ExitCode::kOk;
+  if (result.verdict == ExploreVerdict::kBounded) {
+    return fail(err, ExitCode::kDataError,
+                fmt::format("{}: no rule broke within the bounds, and not everything was tried",
+                            command.scenario));
+  }
+  return fail(err, ExitCode::kCheckFailed,
+              fmt::format("{}: {}: {}", name_of(result.verdict), result.check, result.text));
+}
+
+std::optional<ExitCode> replay_schedule_command(const std::string& path, bool json,
+                                                std::ostream& out, std::ostream& err) {
+  const Outcome<std::string> text = read_file(path, "ownership events (JSON Lines)");
+  if (!text || !is_schedule(text.value())) return std::nullopt;
+  const Outcome<Schedule> read = parse_schedule(text.value(), path);
+  if (!read) return fail(err, ExitCode::kDataError, read.error());
+  const Schedule& schedule = read.value();
+  if (auto error = check_small(schedule.scenario)) return fail(err, ExitCode::kDataError, *error);
+  const Walked walked = walk(stage_of(schedule.scenario, schedule.reduce), schedule.events);
+  if (!walked.possible) {
+    return fail(err, ExitCode::kDataError,
+                fmt::format("{}: event {} cannot happen here: another allocator wrote this file",
+                            path, walked.told.size() + 1));
+  }
+  if (json) {
+    out << walked_json(schedule.title, walked);
+  } else {
+    for (const std::string& line : schedule_lines(schedule.title, walked)) out << line << '\n';
+  }
+  if (walked.finding) {
+    return fail(err, ExitCode::kCheckFailed,
+                fmt::format("violation: {}: {}", walked.finding->check, walked.finding->text));
+  }
+  if (walked.stalled)
+    return fail(err, ExitCode::kCheckFailed, "stall: I9: somebody waits for ever");
   return ExitCode::kOk;
 }
 

@@ -20,10 +20,15 @@ struct ExploreCommand {
   bool json = false;
   bool expect = false;                  // the exit code says whether `expect.explore` holds
   std::optional<std::string> output{};  // where a counter-example goes
+  bool timing = false;                  // the time taken goes to `err`
 };
 
 /// Exit codes: 0 proved, 1 bounded without a finding, 3 a counter-example; with `expect`, 0 where the
 /// expectation holds and 3 where not.
 ExitCode explore_command(const ExploreCommand& command, std::ostream& out, std::ostream& err);
+
+/// `pinfold replay` of a counter-example; nothing where the file is none. Exit code 3 where it reproduces.
+std::optional<ExitCode> replay_schedule_command(const std::string& path, bool json,
+                                                std::ostream& out, std::ostream& err);
 
 }  // namespace pinfold::sim

@@ -306,6 +306,10 @@ class Replay final : public Command {
     using Format = ReplayOptions::Format;
     options_.format =
         one_of<Format>("--format", format_, {{"text", Format::kText}, {"json", Format::kJson}});
+    const bool json = options_.format == Format::kJson;
+    if (auto code = replay_schedule_command(options_.path, json, std::cout, std::cerr)) {
+      return *code;
+    }
     return static_cast<ExitCode>(run_replay(options_, std::cout, std::cerr));
   }
 
@@ -342,6 +346,7 @@ class Explore final : public Command {
     command_.reduce = !no_reduction_;
     if (app().count("--output") > 0) command_.output = output_;
     command_.json = one_of<bool>("--format", format_, {{"text", false}, {"json", true}});
+    command_.timing = ::isatty(STDERR_FILENO) == 1;
     return explore_command(command_, std::cout, std::cerr);
   }
 

@@ -58,7 +58,8 @@ struct ExpectedValue {
 
 /// What `pinfold explore` must say.
 struct ExpectedExploration {
-  std::optional<std::string> verdict{};  // "proved", "violation", "stall", "cycle"
+  std::optional<std::string> verdict{};  // "proved", "violation", "stall", "cycle", "bounded"
+  std::optional<std::string> check{};    // "I7": what finds it
   std::optional<std::uint64_t> counterexample_events{};
 };
 

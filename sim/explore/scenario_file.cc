@@ -8,6 +8,7 @@
 
 #include "sim/config/decimal_text.h"
 #include "sim/config/json_object.h"
+#include "sim/config/option.h"
 #include "sim/config/parse.h"
 #include "sim/trace/closest_word.h"
 #include "sim/trace/read_file.h"
@@ -355,6 +356,7 @@ class ScenarioReader {
                       did_you_mean(*expected.verdict, kVerdicts));
       }
     }
+    if (object.has("check")) expected.check = object.text("check");
     if (object.has("counterexample_events")) {
       expected.counterexample_events = object.integer("counterexample_events", 1, kCountMost);
     }
@@ -373,13 +375,158 @@ Outcome<Scenario> parse_scenario(std::string_view text, const std::string& path,
                                  std::span<const std::string> overrides) {
   const Outcome<JsonValue> document = parse_json(text, path);
   if (!document) return document.error();
-  return ScenarioReader(path, overrides).read(document.value());
+  return parse_scenario(document.value(), path, overrides);
+}
+
+Outcome<Scenario> parse_scenario(const JsonValue& document, const std::string& path,
+                                 std::span<const std::string> overrides) {
+  return ScenarioReader(path, overrides).read(document);
 }
 
 Outcome<Scenario> read_scenario(const std::string& path, std::span<const std::string> overrides) {
   const Outcome<std::string> text = read_file(path, "a scenario (JSON)");
   if (!text) return text.error();
   return parse_scenario(text.value(), path, overrides);
+}
+
+// ---- writing ---------------------------------------------------------------------------------------
+
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) {
+      out += ' ';
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+/// An object's members as they come.
+class Members {
+ public:
+  void add(std::string_view key, const std::string& value) {
+    text_ += fmt::format("{}{}: {}", text_.empty() ? "" : ", ", quoted(key), value);
+  }
+  std::string object() const { return "{" + text_ + "}"; }
+  bool empty() const { return text_.empty(); }
+
+ private:
+  std::string text_;
+};
+
+std::string config_text(const RunConfig& config) {
+  const RunConfig defaults;
+  Members sections;
+  Members section;
+  std::string_view name;
+  const auto close = [&] {
+    if (!section.empty()) sections.add(name, section.object());
+    section = Members{};
+  };
+  for (const Option& option : all_options()) {
+    if (option.section() != name) close();
+    name = option.section();
+    const std::string value = value_text(option, config);
+    if (value == value_text(option, defaults) || !option.has_effect(config)) continue;
+    if (name.empty()) {
+      sections.add(option.name(), value);
+    } else {
+      section.add(option.name(), value);
+    }
+  }
+  close();
+  return sections.object();
+}
+
+std::string request_text(const Scenario& scenario, const ScenarioRequest& asked) {
+  const TraceRequest& request = asked.request;
+  Members members;
+  members.add("name", quoted(asked.name));
+  const auto milliseconds = [](std::int64_t ns) {
+    return decimal_text(
+        {static_cast<std::uint64_t>(ns), static_cast<std::uint64_t>(kNanosecondsPerMillisecond)});
+  };
+  if (request.arrival_ns != 0) members.add("arrive_ms", milliseconds(request.arrival_ns));
+  members.add("prompt", std::to_string(request.prompt));
+  if (request.output != request.limit) members.add("output", std::to_string(request.output));
+  if (request.limit != 0) members.add("limit", std::to_string(request.limit));
+  if (asked.drafts != scenario.config.workload.drafts) {
+    members.add("drafts", std::to_string(asked.drafts));
+  }
+  if (!request.accepted.empty()) {
+    members.add("accepted", fmt::format("[{}]", fmt::join(request.accepted, ", ")));
+  }
+  if (request.samples > 1) members.add("samples", std::to_string(request.samples));
+  if (request.priority != 0) members.add("priority", std::to_string(request.priority));
+  if (request.fork_of != kNoRequest) {
+    members.add("fork_of", quoted(scenario.requests[request.fork_of].name));
+    members.add("fork_at", std::to_string(request.fork_at));
+  }
+  if (request.abort_ns != kNeverNs) members.add("abort_at_ms", milliseconds(request.abort_ns));
+  return members.object();
+}
+
+std::string explore_text(const Scenario& scenario) {
+  const ExploreOptions& explore = scenario.explore;
+  Members members;
+  if (explore.arrivals == Freedom::kAny) members.add("arrivals", quoted("any order"));
+  if (explore.stops == Freedom::kAny) members.add("stops", quoted("any"));
+  if (explore.rejections == Freedom::kAny) members.add("rejections", quoted("any"));
+  if (explore.abort_any) members.add("aborts", quoted("any"));
+  if (!explore.aborts.empty()) {
+    std::vector<std::string> names;
+    for (const std::size_t n : explore.aborts) names.push_back(quoted(scenario.requests[n].name));
+    members.add("aborts", fmt::format("[{}]", fmt::join(names, ", ")));
+  }
+  if (!explore.faults.empty()) {
+    Members faults;
+    for (const auto& [kind, most] : explore.faults) {
+      faults.add(name_of(kind), std::to_string(most));
+    }
+    members.add("faults", faults.object());
+  }
+  return members.object();
+}
+
+}  // namespace
+
+std::string scenario_text(const Scenario& scenario) {
+  Members members;
+  members.add("story", quoted(scenario.story));
+  if (!scenario.sources.empty()) {
+    std::vector<std::string> sources;
+    for (const std::string& source : scenario.sources) sources.push_back(quoted(source));
+    members.add("source", fmt::format("[{}]", fmt::join(sources, ", ")));
+  }
+  members.add("config", config_text(scenario.config));
+  std::vector<std::string> requests;
+  for (const ScenarioRequest& asked : scenario.requests) {
+    requests.push_back(request_text(scenario, asked));
+  }
+  members.add("requests", fmt::format("[{}]", fmt::join(requests, ", ")));
+  if (!scenario.faults.empty()) {
+    std::vector<std::string> faults;
+    for (const Fault& fault : scenario.faults) {
+      Members one;
+      one.add("kind", quoted(name_of(fault.kind)));
+      one.add("step", std::to_string(fault.step));
+      if (fault.kind == FaultKind::kCopyDelay) {
+        one.add("delay_ms", decimal_text({static_cast<std::uint64_t>(fault.delay_ns),
+                                          static_cast<std::uint64_t>(kNanosecondsPerMillisecond)}));
+      }
+      faults.push_back(one.object());
+    }
+    members.add("faults", fmt::format("[{}]", fmt::join(faults, ", ")));
+  }
+  if (const std::string explore = explore_text(scenario); explore != "{}") {
+    members.add("explore", explore);
+  }
+  return members.object();
 }
 
 bool is_scenario_name(std::string_view path) { return path.ends_with(".json"); }

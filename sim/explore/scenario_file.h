@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "sim/config/json_reader.h"
 #include "sim/core/scenario.h"
 #include "sim/trace/input_error.h"
 
@@ -15,8 +16,14 @@ namespace pinfold::sim {
 /// with line and column. `overrides` ("engine.overlap=0") beat the file's configuration.
 Outcome<Scenario> parse_scenario(std::string_view text, const std::string& path,
                                  std::span<const std::string> overrides = {});
+Outcome<Scenario> parse_scenario(const JsonValue& document, const std::string& path,
+                                 std::span<const std::string> overrides = {});
 Outcome<Scenario> read_scenario(const std::string& path,
                                 std::span<const std::string> overrides = {});
+
+/// The scenario on one line, without what it expects; the configuration holds what differs from the
+/// defaults. Read again it is the same.
+std::string scenario_text(const Scenario& scenario);
 
 /// Whether a command takes the file of this name for a scenario and not for a trace: it ends in .json.
 bool is_scenario_name(std::string_view path);
