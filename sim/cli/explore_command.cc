@@ -8,7 +8,9 @@
 #include <filesystem>
 
 #include "sim/cli/output_directory.h"
+#include "sim/config/json_writer.h"
 #include "sim/config/resolved_config.h"
+#include "sim/explore/random_scenario.h"
 #include "sim/explore/scenario_file.h"
 #include "sim/explore/schedule_file.h"
 #include "sim/report/explore_report.h"
@@ -124,6 +126,68 @@ ExitCode explore_command(const ExploreCommand& command, std::ostream& out, std::
   }
   return fail(err, ExitCode::kCheckFailed,
               fmt::format("{}: {}: {}", name_of(result.verdict), result.check, result.text));
+}
+
+ExitCode random_explore_command(const RandomExploreCommand& command, std::ostream& out,
+                                std::ostream& err) {
+  constexpr std::size_t kFindingsMost = 10;
+  const RandomSearch search =
+      search_random(command.seed, command.scenarios, command.limits, kFindingsMost);
+  if (command.json) {
+    JsonWriter json;
+    json.open_object();
+    json.key("seed").integer(command.seed);
+    json.key("scenarios").integer(command.scenarios);
+    json.key("explored").integer(search.explored);
+    json.key("bounded").integer(search.bounded);
+    json.key("states").integer(search.states);
+    json.key("transitions").integer(search.transitions);
+    json.key("walked_events").integer(search.walked);
+    json.key("findings").open_array();
+    for (const RandomFinding& finding : search.findings) {
+      json.open_object();
+      json.key("number").integer(finding.number);
+      json.key("verdict").string(name_of(finding.result.verdict));
+      json.key("check").string(finding.result.check);
+      json.key("text").string(finding.result.text);
+      json.key("counterexample_events").integer(finding.result.path.size());
+      json.key("scenario").string(scenario_text(finding.scenario));
+      json.close();
+    }
+    json.close();
+    json.key("version").string(kVersion);
+    json.close();
+    out << json.finish();
+  } else {
+    out << fmt::format(
+        "Scenarios:     {} of seed {}\nAll orders:    {}\nBounded:       {}, {} events walked at "
+        "random\nStates:        {}\nTransitions:   {}\nFindings:      {}\n",
+        command.scenarios, command.seed, search.explored, search.bounded, search.walked,
+        search.states, search.transitions, search.findings.size());
+    for (const RandomFinding& finding : search.findings) {
+      const Walked walked = walk(stage_of(finding.scenario, true), finding.result.path);
+      out << fmt::format("\nScenario {}: {}\n{}\n", finding.number, name_of(finding.result.verdict),
+                         scenario_text(finding.scenario));
+      const std::string title = fmt::format("{}: {}", finding.result.check, finding.result.text);
+      for (const std::string& line : schedule_lines(title, walked)) out << line << '\n';
+    }
+    out << fmt::format("pinfold:       {}\n", kVersion);
+  }
+  if (search.findings.empty()) return ExitCode::kOk;
+  const RandomFinding& first = search.findings.front();
+  if (command.output) {
+    Schedule schedule;
+    schedule.title = fmt::format("{}: {}", first.result.check, first.result.text);
+    schedule.scenario = first.scenario;
+    schedule.events = first.result.path;
+    const Walked walked = walk(stage_of(first.scenario, true), first.result.path);
+    if (auto error = write_file(*command.output, schedule_text(schedule, walked))) {
+      return fail(err, ExitCode::kDataError, *error);
+    }
+  }
+  return fail(err, ExitCode::kCheckFailed,
+              fmt::format("{} of {} scenarios have a counter-example", search.findings.size(),
+                          command.scenarios));
 }
 
 std::optional<ExitCode> replay_schedule_command(const std::string& path, bool json,

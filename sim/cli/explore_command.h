@@ -27,6 +27,18 @@ struct ExploreCommand {
 /// expectation holds and 3 where not.
 ExitCode explore_command(const ExploreCommand& command, std::ostream& out, std::ostream& err);
 
+struct RandomExploreCommand {
+  std::uint64_t seed = 0;
+  std::uint64_t scenarios = 0;
+  ExploreLimits limits{};
+  bool json = false;
+  std::optional<std::string> output{};  // where the first counter-example goes
+};
+
+/// Scenarios drawn at random. Exit code 3 if one has a counter-example.
+ExitCode random_explore_command(const RandomExploreCommand& command, std::ostream& out,
+                                std::ostream& err);
+
 /// `pinfold replay` of a counter-example; nothing where the file is none. Exit code 3 where it reproduces.
 std::optional<ExitCode> replay_schedule_command(const std::string& path, bool json,
                                                 std::ostream& out, std::ostream& err);

@@ -367,10 +367,22 @@ class Explore final : public Command {
          "Exit with 0 where the scenario's expect.explore holds and with 3 where not.");
     text("-o,--output", output_, "FILE",
          "Write a counter-example here; `pinfold replay` shows it.");
+    text("--random-scenarios", random_, "N",
+         "Instead of a scenario, draw so many at random, explore each within the bounds (default: "
+         "2000 states) and walk at random beyond.");
+    text("--seed", seed_, "N", "Seed of --random-scenarios. Default: 0.");
     text("--format", format_, "FORMAT", "text or json. Default: text.");
   }
   ExitCode run() override {
-    needed("SCENARIO", command_.scenario, "the path of a scenario");
+    const bool random = app().count("--random-scenarios") > 0;
+    if (!random) needed("SCENARIO", command_.scenario, "the path of a scenario");
+    if (random && !command_.scenario.empty()) {
+      throw UsageError{"found a scenario and --random-scenarios, expected one of them"};
+    }
+    if (!random && app().count("--seed") > 0) {
+      throw UsageError{"--seed: found it without --random-scenarios"};
+    }
+    if (random) command_.limits.states = 2'000;
     if (app().count("--max-states") > 0) {
       command_.limits.states = count_of("--max-states", max_states_, "a number of states from 1");
     }
@@ -380,6 +392,15 @@ class Explore final : public Command {
     command_.reduce = !no_reduction_;
     if (app().count("--output") > 0) command_.output = output_;
     command_.json = one_of<bool>("--format", format_, {{"text", false}, {"json", true}});
+    if (random) {
+      RandomExploreCommand search;
+      search.scenarios = count_of("--random-scenarios", random_, "a number of scenarios from 1");
+      if (seed_ != "0") search.seed = count_of("--seed", seed_, "a seed, an integer");
+      search.limits = command_.limits;
+      search.json = command_.json;
+      search.output = command_.output;
+      return random_explore_command(search, std::cout, std::cerr);
+    }
     command_.timing = ::isatty(STDERR_FILENO) == 1;
     return explore_command(command_, std::cout, std::cerr);
   }
@@ -388,6 +409,8 @@ class Explore final : public Command {
   ExploreCommand command_;
   std::string max_states_;
   std::string max_depth_;
+  std::string random_;
+  std::string seed_ = "0";
   std::string output_;
   std::string format_ = "text";
   bool no_reduction_ = false;

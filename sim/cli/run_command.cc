@@ -139,19 +139,10 @@ std::optional<InputError> check_simulated(const Scenario& scenario) {
     error.hint = "`pinfold explore` does it";
     return error;
   };
-  if (!scenario.faults.empty()) return only_explored("faults");
+  if (!scenario.faults.empty()) return only_explored("faults at given steps");
   for (const ScenarioRequest& asked : scenario.requests) {
-    const TraceRequest& request = asked.request;
-    if (request.fork_of != kNoRequest) return only_explored("a fork, " + asked.name);
-    if (request.samples > 1) return only_explored("samples of " + asked.name);
-    if (request.abort_ns != kNeverNs) return only_explored("an abort of " + asked.name);
-    if (!request.accepted.empty()) return only_explored("given drafts of " + asked.name);
     if (asked.drafts != scenario.config.workload.drafts) {
       return only_explored("other drafts than workload.drafts, of " + asked.name);
-    }
-    if (request.priority != 0) return only_explored("a priority of " + asked.name);
-    if (request.limit != 0 && request.limit != request.output) {
-      return only_explored("a limit above the output of " + asked.name);
     }
   }
   return std::nullopt;

@@ -120,6 +120,7 @@ Stage stage_of(const Scenario& scenario, bool reduce) {
   for (const auto& [kind, most] : scenario.explore.faults) {
     if (kind == FaultKind::kStepFailed) stage.failures += most;
     if (kind == FaultKind::kStepLost) stage.losses += most;
+    if (kind == FaultKind::kCopyLost) stage.copies_lost += most;
   }
   for (const Fault& fault : scenario.faults) {
     if (fault.kind == FaultKind::kStepFailed) stage.failing.push_back(fault.step);
@@ -139,7 +140,8 @@ World::World(const Stage& stage)
       rows_(std::size_t{stage.options.block_ids} * block_size_),
       slots_(stage.options.state_ids),
       failures_left_(stage.failures),
-      losses_left_(stage.losses) {
+      losses_left_(stage.losses),
+      copies_lost_left_(stage.copies_lost) {
   scheduler_.journal().set_enabled(true);
 }
 
@@ -203,16 +205,23 @@ void World::list_events(const Stage& stage, std::vector<WorldEvent>& events) con
     }
   }
   // An arrival commutes with all that the device does: it is looked at again once it was planned for.
-  if (must_plan_ || flights_ == 0) return;
+  if (must_plan_) return;
+  if (!news_.empty()) {
+    events.push_back({EventKind::kPass, 0, 0});
+    if (copies_lost_left_ > 0) events.push_back({EventKind::kLose, 0, 1});
+  }
+  if (flights_ == 0) return;
 
   const Step& front = flying_[0];
   const std::size_t next = first_not_run();
-  if (next < flights_ && !flying_[next].copied) {
+  if (!separate() && next < flights_ && !flying_[next].copied) {
     // The copies' turn comes once all rows ahead of them have run.
     events.push_back({EventKind::kPass, 0, 0});
   }
   bool copies_behind = false;
-  for (std::size_t n = next + 1; n < flights_; ++n) copies_behind |= !flying_[n].copied;
+  // Nobody can tell when rows run, except by copies behind them that pass.
+  for (std::size_t n = next + 1; n < flights_; ++n)
+    copies_behind |= !flying_[n].copied && !separate();
   const auto is_in = [&](const std::vector<std::uint64_t>& steps) {
     return std::find(steps.begin(), steps.end(), front.number) != steps.end();
   };
@@ -331,6 +340,26 @@ std::uint32_t World::reach_of(std::size_t step, const Row& row) const {
     }
   }
   return reach;
+}
+
+// The host hears that the oldest copies it has not heard of are done.
+void World::pass_copies(const Stage& stage) {
+  if (separate()) {
+    const std::uint64_t number = news_.front();
+    news_.erase(news_.begin());
+    for (std::size_t n = 0; n < flights_; ++n) {
+      if (flying_[n].number == number && !flying_[n].copied) {
+        run_copies(stage, flying_[n], number <= failed_upto_);
+      }
+    }
+    scheduler_.on_passed(Lane::kCopy, Ticket{copies_ticket(number)});
+  } else {
+    Step& step = flying_[first_not_run()];
+    run_copies(stage, step, step.number <= failed_upto_);
+    passed_ = std::max(passed_, copies_ticket(step.number));
+    scheduler_.on_passed(Lane::kCompute, Ticket{copies_ticket(step.number)});
+  }
+  read_journal(stage, false);
 }
 
 void World::run_copies(const Stage&, Step& step, bool lost) {
@@ -633,6 +662,7 @@ void World::plan(const Stage& stage) {
   Step& step = flying_[flights_++];
   step.number = value_of(plan.step);
   step.copied = plan.copies.empty();
+  if (!step.copied && separate()) news_.push_back(step.number);
   step.run = step.lost = false;
   step.rows.clear();
   step.tables.clear();
@@ -790,11 +820,17 @@ std::optional<Finding> World::apply(const Stage& stage, const WorldEvent& event)
         told_ = fmt::format("the device runs step {}", flying_[first_not_run()].number);
         break;
       case EventKind::kPass:
-        told_ = fmt::format("the copies of step {} are done", flying_[first_not_run()].number);
+        told_ = fmt::format("the host hears that the copies of step {} are done",
+                            separate() ? news_.front() : flying_[first_not_run()].number);
         break;
       case EventKind::kResult: told_ = fmt::format("the result of step {} comes", front); break;
       case EventKind::kFail: told_ = fmt::format("step {} fails", front); break;
-      case EventKind::kLose: told_ = fmt::format("the result of step {} is lost", front); break;
+      case EventKind::kLose:
+        told_ =
+            event.choice == 1
+                ? fmt::format("nobody will say that the copies of step {} are done", news_.front())
+                : fmt::format("the result of step {} is lost", front);
+        break;
       case EventKind::kAbort: told_ = stage.actors[event.actor].name + " is aborted"; break;
     }
   }
@@ -807,22 +843,20 @@ std::optional<Finding> World::apply(const Stage& stage, const WorldEvent& event)
         break;
       case EventKind::kPlan: plan(stage); break;
       case EventKind::kRun: run_step(stage, flying_[first_not_run()], event.choice); break;
-      case EventKind::kPass: {
-        Step& step = flying_[first_not_run()];
-        run_copies(stage, step, step.number <= failed_upto_);
-        passed_ = std::max(passed_, copies_ticket(step.number));
-        scheduler_.on_passed(Lane::kCompute, Ticket{copies_ticket(step.number)});
-        read_journal(stage, false);
-        break;
-      }
+      case EventKind::kPass: pass_copies(stage); break;
       case EventKind::kResult: result(stage, event.choice, false); break;
       case EventKind::kFail:
         if (failures_left_ > 0) --failures_left_;
         result(stage, 0, true);
         break;
       case EventKind::kLose:
-        --losses_left_;
-        flying_[0].lost = true;
+        if (event.choice == 1) {
+          --copies_lost_left_;
+          news_.erase(news_.begin());
+        } else {
+          --losses_left_;
+          flying_[0].lost = true;
+        }
         break;
       case EventKind::kAbort: {
         aborted_one_ = true;
@@ -1013,7 +1047,7 @@ std::optional<Finding> World::audit(const Stage& stage) const {
 }
 
 bool World::open() const {
-  if (flights_ > 0) return true;
+  if (flights_ > 0 || !news_.empty()) return true;
   return std::any_of(states_.begin(), states_.end(),
                      [](const State& state) { return state.status == Status::kLive; });
 }
@@ -1075,7 +1109,10 @@ World::Key World::key(const Stage& stage, bool rename) const {
     for (const BlockId id : ids) mix.add(names(id));
   };
   mix.add((must_plan_ ? 1u : 0u) | (aborted_one_ && stage.abort_any ? 2u : 0u) |
-          std::uint64_t{failures_left_} << 8 | std::uint64_t{losses_left_} << 16);
+          std::uint64_t{failures_left_} << 8 | std::uint64_t{losses_left_} << 16 |
+          std::uint64_t{copies_lost_left_} << 24);
+  mix.add(news_.size());
+  for (const std::uint64_t step : news_) mix.add(value_of(scheduler_.planned()) - step);
   mix.add(ahead(failed_upto_, done));
   mix.add(ahead(passed_, 2 * done));
   for (const std::vector<std::uint64_t>* steps : {&stage.failing, &stage.lost}) {
@@ -1164,6 +1201,9 @@ World::Key World::key(const Stage& stage, bool rename) const {
   for (const Hold& hold : scheduler_.holds().holds()) {
     mix.add(ahead(value_of(hold.fence.ticket[index_of(Lane::kCompute)]), 2 * done) << 1 |
             (hold.of_copy ? 1u : 0u));
+    // The copy lane may lag behind results; a hold of it is as old as what the host has to hear of.
+    const std::uint64_t copies = value_of(hold.fence.ticket[index_of(Lane::kCopy)]);
+    mix.add(copies == 0 ? 0 : 2 * value_of(scheduler_.planned()) + 1 - copies);
     add_ids(slots, hold.states);
     add_ids(drafts, hold.drafts);
     add_ids(blocks, hold.blocks);

@@ -3,8 +3,10 @@
 // account of what every row holds. It is a value: copying it forks the world.
 //
 // The device has one lane: step 1's copies, step 1's rows, step 2's copies, ... It takes the next of them
-// whenever the explorer lets it; the host hears of it when copies "pass" and when a result comes. What
-// the rows yield (accepted drafts, stops) is chosen when the device runs the step.
+// whenever the explorer lets it; the host hears of it when copies "pass" and when a result comes. Where
+// copies have a lane of their own they run at any moment before their step's rows, and the host may hear
+// of them long after its result. What the rows yield (accepted drafts, stops) is chosen when the device
+// runs the step.
 //
 // Row memory. A row holds the tag of a position of somebody's history, or nothing valid. After each event
 // every committed row of every sequence must hold its own tag, or a queued copy must be about to put it
@@ -46,6 +48,7 @@ struct Stage {
   bool reduce = true;  // arrivals only where a plan can see them, equal requests in one order
   std::uint32_t failures = 0;            // steps that may fail
   std::uint32_t losses = 0;              // results that may never come
+  std::uint32_t copies_lost = 0;         // copies in a lane of their own that nobody may report
   std::vector<std::uint64_t> failing{};  // steps that do fail
   std::vector<std::uint64_t> lost{};     // results that never come
 };
@@ -60,7 +63,7 @@ enum class EventKind : std::uint8_t {
   kPass,    // the device is done with the next step's copies and the host hears of it
   kResult,  // the oldest step's result reaches the host
   kFail,    // ... and says that the step failed
-  kLose,    // the oldest step's result will never come
+  kLose,    // the oldest step's result will never come, or nobody will say that its copies are done
   kAbort,
 };
 inline constexpr std::size_t kEventKinds = 8;
@@ -209,6 +212,8 @@ class World {
     return rows_[index_of(block) * block_size_ + row];
   }
   bool may_plan() const;
+  bool separate() const { return scheduler_.options().copy_lane == CopyLane::kSeparate; }
+  void pass_copies(const Stage& stage);
   std::uint32_t limit_of(const Stage& stage, std::uint32_t actor) const;
   std::size_t first_not_run() const;
   std::uint32_t options_of(const Stage& stage, const Row& row) const;
@@ -248,6 +253,9 @@ class World {
   std::uint64_t failed_upto_ = 0;
   std::uint32_t failures_left_ = 0;
   std::uint32_t losses_left_ = 0;
+  std::uint32_t copies_lost_left_ = 0;
+  std::vector<std::uint64_t>
+      news_;  // steps whose copies the host has not heard of; separate lane only
   bool must_plan_ = false;
   bool aborted_one_ = false;
   bool telling_ = false;
