@@ -453,7 +453,8 @@ std::string request_text(const Scenario& scenario, const ScenarioRequest& asked)
   };
   if (request.arrival_ns != 0) members.add("arrive_ms", milliseconds(request.arrival_ns));
   members.add("prompt", std::to_string(request.prompt));
-  if (request.output != request.limit) members.add("output", std::to_string(request.output));
+  if (request.output != request.limit || request.limit == 0)
+    members.add("output", std::to_string(request.output));
   if (request.limit != 0) members.add("limit", std::to_string(request.limit));
   if (asked.drafts != scenario.config.workload.drafts) {
     members.add("drafts", std::to_string(asked.drafts));

@@ -145,14 +145,18 @@ World::World(const Stage& stage)
   scheduler_.journal().set_enabled(true);
 }
 
+// Tokens known before the first one that it yields: its prompt, or what it inherits and one more.
+std::uint32_t World::base_of(const Stage& stage, std::uint32_t n) const {
+  const std::uint32_t prompt = stage.actors[n].spec.prompt.value;
+  const std::uint32_t shared = states_[n].shared;
+  return shared > 0 && prompt <= shared ? shared + 1 : prompt;
+}
+
 // As the scheduler clips it to the model's length.
 std::uint32_t World::limit_of(const Stage& stage, std::uint32_t n) const {
-  const RequestSpec& spec = stage.actors[n].spec;
   const std::uint32_t longest = stage.options.max_model_len.value;
-  const std::uint32_t shared = states_[n].shared;
-  const bool inherits = shared > 0 && spec.prompt.value <= shared;
-  const std::uint32_t rows = inherits ? shared + 1 : spec.prompt.value;
-  return std::min(spec.limit.value, rows <= longest ? longest - rows + 1 : 0);
+  const std::uint32_t base = base_of(stage, n);
+  return std::min(stage.actors[n].spec.limit.value, base <= longest ? longest - base + 1 : 0);
 }
 
 bool World::may_plan() const { return flights_ <= scheduler_.options().overlap; }
@@ -286,7 +290,9 @@ Yield World::yield_of(const Stage& stage, const Row& row, std::uint32_t choice) 
     yield.tokens = static_cast<std::uint8_t>(1 + drafts);
   }
   if (!any_stop && hidden && state.yielded + yield.tokens >= actor.output) {
-    yield.tokens = static_cast<std::uint8_t>(actor.output - std::min(actor.output, state.yielded));
+    const std::uint32_t left = actor.output - std::min(actor.output, state.yielded);
+    // A decode row yields a token even where the output was to have none: a fork of the decode path.
+    yield.tokens = static_cast<std::uint8_t>(row.chunk ? left : std::max(left, 1u));
     yield.stop = true;
   }
   return yield;
@@ -352,7 +358,8 @@ void World::pass_copies(const Stage& stage) {
         run_copies(stage, flying_[n], number <= failed_upto_);
       }
     }
-    scheduler_.on_passed(Lane::kCopy, Ticket{copies_ticket(number)});
+    copies_passed_ = copies_ticket(number);
+    scheduler_.on_passed(Lane::kCopy, Ticket{copies_passed_});
   } else {
     Step& step = flying_[first_not_run()];
     run_copies(stage, step, step.number <= failed_upto_);
@@ -410,6 +417,16 @@ void World::run_row(const Stage& stage, Step& step, Row& row) {
          fmt::format("{} reads row {} of block {}: expected {}, found {}", name, p % block_size_,
                      index_of(block_of(p)), tag_text(stage, wanted), tag_text(stage, found)));
     return;
+  }
+  // A row consumes the last token that was known when it ran, and a prompt ends with it.
+  const State& state = states_[row.actor];
+  if (state.status == Status::kLive && !state.stopping && (!row.chunk || row.last)) {
+    const std::uint32_t last = (row.chunk ? end : start + 1) - 1;
+    const std::uint32_t known = base_of(stage, row.actor) + state.yielded;
+    if (last + 1 != known) {
+      find("I17", fmt::format("{} goes on from position {}, and {} are known", name, last,
+                              count_text(known, "token")));
+    }
   }
   const std::uint32_t kept = row.chunk ? row.width : row.yield.tokens;
   for (std::uint32_t p = start; p < end; ++p) {
@@ -517,6 +534,18 @@ void World::read_journal(const Stage& stage, bool planning) {
         }
       }
       continue;
+    }
+    if (record.verb == Verb::kRelease) {
+      // A table holds each id once.
+      for (std::uint32_t n = 1; n < record.count; ++n) {
+        for (std::uint32_t before = 0; before < n; ++before) {
+          std::memcpy(&pair[0], &bytes[ids + n * sizeof(BlockId)], sizeof(BlockId));
+          std::memcpy(&pair[1], &bytes[ids + before * sizeof(BlockId)], sizeof(BlockId));
+          if (pair[0] != pair[1]) continue;
+          find("I2", fmt::format("{} {} is released twice at once", name_of(record.pool),
+                                 index_of(pair[0])));
+        }
+      }
     }
     if (record.verb == Verb::kResult || record.verb == Verb::kStep ||
         record.verb == Verb::kPassed || record.sequence >= actors_by_id_.size()) {
@@ -1115,6 +1144,7 @@ World::Key World::key(const Stage& stage, bool rename) const {
   for (const std::uint64_t step : news_) mix.add(value_of(scheduler_.planned()) - step);
   mix.add(ahead(failed_upto_, done));
   mix.add(ahead(passed_, 2 * done));
+  mix.add(ahead(copies_passed_, 2 * done));
   for (const std::vector<std::uint64_t>* steps : {&stage.failing, &stage.lost}) {
     for (const std::uint64_t step : *steps) mix.add(ahead(step, done));
   }
@@ -1151,6 +1181,8 @@ World::Key World::key(const Stage& stage, bool rename) const {
       mix.add(state.epoch);
       mix.add(state.late_rows);
       mix.add(state.parent_epoch);
+      mix.add(ahead(state.copy_step == 0 ? 0 : copies_ticket(state.copy_step), 2 * done));
+      if (stage.actors[n].parent) mix.add(states_[*stage.actors[n].parent].id);
     }
   }
   // Queues give the order of ids where it counts; the arrival order of those who wait is in it.

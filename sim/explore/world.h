@@ -214,6 +214,7 @@ class World {
   bool may_plan() const;
   bool separate() const { return scheduler_.options().copy_lane == CopyLane::kSeparate; }
   void pass_copies(const Stage& stage);
+  std::uint32_t base_of(const Stage& stage, std::uint32_t actor) const;
   std::uint32_t limit_of(const Stage& stage, std::uint32_t actor) const;
   std::size_t first_not_run() const;
   std::uint32_t options_of(const Stage& stage, const Row& row) const;
@@ -249,7 +250,8 @@ class World {
   std::vector<std::uint8_t> left_pending_;
   std::vector<Tag> rows_;   // of all blocks
   std::vector<Tag> slots_;  // the last position that a state includes
-  std::uint64_t passed_ = 0;
+  std::uint64_t passed_ = 0;         // ticket of the compute lane
+  std::uint64_t copies_passed_ = 0;  // and of the copy lane
   std::uint64_t failed_upto_ = 0;
   std::uint32_t failures_left_ = 0;
   std::uint32_t losses_left_ = 0;

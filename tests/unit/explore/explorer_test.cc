@@ -16,7 +16,7 @@ namespace {
 Scenario scenario_of(const std::string& engine, const std::string& rest) {
   const std::string text =
       R"({"story": "S", "config": {"engine": {"block_size": 2, "max_num_batched_tokens": 16,)"
-      R"( "max_model_len": 16, "slot_factor": 1, )" +
+      R"( "max_model_len": 16, )" +
       engine + "}" + rest + "}";
   Outcome<Scenario> scenario = parse_scenario(text, "s");
   REQUIRE_MESSAGE(bool(scenario), (scenario ? "" : describe(scenario.error())));
@@ -42,7 +42,7 @@ TEST_CASE("explorer: one request that may stop early has six states") {
   CHECK(result.verdict == ExploreVerdict::kProved);
   CHECK(result.states == 6);
   CHECK(result.transitions == 8);
-  CHECK(result.depth == 4 + 1);
+  CHECK(result.depth == 4);
   CHECK(result.over == 1);
   CHECK(result.outcomes.size() == 3);  // one token and stop; two and stop; two at the limit
 }
@@ -79,7 +79,7 @@ TEST_CASE("explorer: two equal requests of one token: the order of equals is one
 TEST_CASE("explorer: the reduced search has the verdicts and outcomes of the whole one") {
   const std::vector<std::pair<std::string, std::string>> cases{
       {kThree, kThreeRequests},
-      {R"("num_blocks": 7, "max_num_seqs": 2, "overlap": 1)",
+      {R"("num_blocks": 7, "max_num_seqs": 2, "overlap": 1, "slot_factor": 1)",
        R"(, "model": {"state_slots": true}, "workload": {"drafts": 1}},
           "requests": [{"name": "A", "prompt": 3, "limit": 3}, {"name": "B", "prompt": 3, "limit": 2},
           {"name": "D", "fork_of": "A", "fork_at": 3, "prompt": 1, "limit": 2}],
@@ -143,7 +143,7 @@ TEST_CASE("explorer: a fork that is never demoted stalls for want of the slot it
     std::string text = rest;
     text.replace(text.find("DEMOTE"), 6, demote ? "\"on\"" : "\"off\"");
     const Scenario scenario =
-        scenario_of(R"("num_blocks": 7, "max_num_seqs": 1, "overlap": 1)", text);
+        scenario_of(R"("num_blocks": 7, "max_num_seqs": 1, "overlap": 1, "slot_factor": 1)", text);
     const ExploreResult result = explored(scenario);
     CHECK(result.verdict == (demote ? ExploreVerdict::kProved : ExploreVerdict::kStall));
     if (demote) continue;
@@ -168,7 +168,7 @@ TEST_CASE("explorer: a bound is said, and finds nothing to prove") {
 
 TEST_CASE("explorer: a counter-example survives its file") {
   const Scenario scenario =
-      scenario_of(R"("num_blocks": 7, "max_num_seqs": 1, "overlap": 1)",
+      scenario_of(R"("num_blocks": 7, "max_num_seqs": 1, "overlap": 1, "slot_factor": 1)",
                   R"(, "model": {"state_slots": true}, "fork": {"demote": "off"}},
          "requests": [{"name": "A", "prompt": 3, "limit": 3},
                       {"name": "D", "fork_of": "A", "fork_at": 3, "prompt": 1, "limit": 2}])");
