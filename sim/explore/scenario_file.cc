@@ -358,7 +358,7 @@ class ScenarioReader {
     }
     if (object.has("check")) expected.check = object.text("check");
     if (object.has("counterexample_events")) {
-      expected.counterexample_events = object.integer("counterexample_events", 1, kCountMost);
+      expected.counterexample_events = object.integer("counterexample_events", 0, kCountMost);
     }
     object.refuse_others();
     return expected;

@@ -248,8 +248,8 @@ class World {
   std::vector<Step> flying_;  // oldest first; the first flights_ are live
   std::size_t flights_ = 0;
   std::vector<std::uint8_t> left_pending_;
-  std::vector<Tag> rows_;   // of all blocks
-  std::vector<Tag> slots_;  // the last position that a state includes
+  std::vector<Tag> rows_;            // of all blocks
+  std::vector<Tag> slots_;           // the last position that a state includes
   std::uint64_t passed_ = 0;         // ticket of the compute lane
   std::uint64_t copies_passed_ = 0;  // and of the copy lane
   std::uint64_t failed_upto_ = 0;

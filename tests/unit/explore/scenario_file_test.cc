@@ -212,8 +212,8 @@ TEST_CASE("scenario: mistakes in faults, exploration and expectation") {
   CHECK(mistake_in(with_expect("\"explore\": {\"verdict\": \"prooved\"}")) ==
         "s:2:90: expect.explore.verdict: found \"prooved\", expected one of proved, violation, "
         "stall, cycle, bounded (did you mean proved?)");
-  CHECK(mistake_in(with_expect("\"explore\": {\"counterexample_events\": 0}")) ==
-        "s:2:104: expect.explore.counterexample_events: found 0, expected an integer from 1 to "
+  CHECK(mistake_in(with_expect("\"explore\": {\"counterexample_events\": -1}")) ==
+        "s:2:104: expect.explore.counterexample_events: found -1, expected an integer from 0 to "
         "4294967295");
 }
 
