@@ -11,7 +11,6 @@
 #include "sim/check/shadow.h"
 #include "sim/config/pool_size.h"
 #include "sim/core/arrivals.h"
-#include "sim/core/digest.h"
 #include "sim/core/draw.h"
 #include "sim/core/engine_options.h"
 #include "sim/core/frames.h"
@@ -21,6 +20,8 @@
 #include "sim/core/stops.h"
 #include "sim/core/wait_reason.h"
 #include "sim/device/step_cost.h"
+#include "sim/metrics/ledger.h"
+#include "sim/record/digest.h"
 
 namespace pinfold::sim {
 namespace {
@@ -36,6 +37,10 @@ ShadowOptions shadow_options(const RunConfig& config) {
   options.state_slots = engine.state == Switch::kOn;
   options.fences_always = engine.fence == FenceMode::kAlways;
   return options;
+}
+
+LedgerOptions ledger_options(const SchedulerOptions& engine) {
+  return {engine.block_size.value, engine.block_ids, engine.state_ids, engine.draft_ids};
 }
 
 /// A fork that has arrived and waits until its parent has processed enough.
@@ -64,15 +69,19 @@ class Replay {
         queue_watch_(source.expected(), config.workload.concurrency == 0) {
     scheduler_.journal().set_enabled(true);
     if (options.shadow) shadow_.emplace(shadow_options(config));
+    if (options.ledger) ledger_.emplace(ledger_options(scheduler_.options()));
   }
 
   RunResult run() {
     try {
       loop();
+      tell_ledger();
+      if (ledger_) result_.ledger = ledger_->totals();
     } catch (const InvariantViolation& violation) {
       result_.verdict = Verdict::kViolation;
       result_.verdict_detail = std::string(violation.what()) + ", at event " +
                                std::to_string(scheduler_.journal().events());
+      ledger_.reset();
     }
     return summarise();
   }
@@ -85,6 +94,7 @@ class Replay {
 
   void loop() {
     if (arrivals_.next_ns() != kNeverNs) now_ = waited_upto_ = first_ns_ = arrivals_.next_ns();
+    if (ledger_) ledger_->start_at(now_);
     while (true) {
       pass_fences();
       take_aborts();
@@ -124,6 +134,9 @@ class Replay {
 
   void advance_to(std::int64_t ns) {
     PINFOLD_CHECK(ns >= now_, "time", "time went back");
+    if (ns == now_) return;
+    tell_ledger();
+    if (ledger_) ledger_->advance_to(ns);
     const std::uint64_t owned = scheduler_.pools().blocks().owned().value;
     owned_ns_ += static_cast<Wide>(owned) * static_cast<std::uint64_t>(ns - now_);
     now_ = ns;
@@ -447,17 +460,19 @@ class Replay {
     }
     const StepCost cost = step_cost(config_.cost, config_.engine.block_size, plan_);
     result_.out_of_range.note(cost.limits_passed);
+    std::int64_t start_ns = std::max(lane_free_ns_, now_);
     const bool copies = value_of(plan_.copy_ticket) != 0;
-    std::int64_t copies_ns = picoseconds_.take_ns(cost.copies_ps);
+    std::int64_t copies_done = now_;
     if (copies) {
-      copies_ns += picoseconds_.take_ns(config_.cost.copy_launch_ps + config_.fault.copy_delay_ps);
+      // A lane of their own lets copies run beside an earlier step's forward; their own forward waits.
+      std::int64_t& copy_lane_ns = separate_copies() ? copy_lane_free_ns_ : lane_free_ns_;
+      copies_done = std::max(copy_lane_ns, now_) +
+                    picoseconds_.take_ns(cost.copies_ps + config_.cost.copy_launch_ps +
+                                         config_.fault.copy_delay_ps);
+      copy_lane_ns = copies_done;
+      start_ns = std::max(start_ns, copies_done);
     }
-    // A lane of their own lets copies run beside an earlier step's forward; their own forward waits.
-    std::int64_t& copy_lane_ns = separate_copies() ? copy_lane_free_ns_ : lane_free_ns_;
-    const std::int64_t copies_done = std::max(copy_lane_ns, now_) + copies_ns;
-    if (copies) copy_lane_ns = copies_done;
-    const std::int64_t start_ns = copies ? std::max(lane_free_ns_, copies_done) : lane_free_ns_;
-    lane_free_ns_ = std::max(start_ns, now_) + picoseconds_.take_ns(cost.forward_ps);
+    lane_free_ns_ = start_ns + picoseconds_.take_ns(cost.forward_ps);
     frame.done_ns = lane_free_ns_;
     ++result_.steps;
     if (copies) await_copies(copies_done);
@@ -553,6 +568,8 @@ class Replay {
   }
 
   bool step_fails(std::uint64_t step) const {
+    const std::vector<std::uint32_t>& given = config_.fault.failed_steps;
+    if (std::find(given.begin(), given.end(), step) != given.end()) return true;
     const std::uint32_t permille = config_.fault.step_failed_permille;
     return permille > 0 && draw_permille(config_.seed, Stream::kFault, step, 1) < permille;
   }
@@ -796,6 +813,13 @@ class Replay {
     if (!records.empty()) observer_->on_records(records, now_);
   }
 
+  // What happened since the last time happened at this one: time stands still until it is told.
+  void tell_ledger() {
+    if (!ledger_) return;
+    ledger_->consume(scheduler_.journal().unread().subspan(ledger_told_));
+    ledger_told_ = scheduler_.journal().unread().size();
+  }
+
   void drain() {
     if (observer_ != nullptr) tell_observer();
     if (scheduler_.journal().unread().size() >= kDrainBytes) drain_all();
@@ -807,6 +831,8 @@ class Replay {
   }
 
   void drain_all() {
+    tell_ledger();
+    ledger_told_ = 0;
     digest_.update(scheduler_.journal().unread());
     if (shadow_) shadow_->consume(scheduler_.journal().unread());
     scheduler_.journal().clear();
@@ -865,6 +891,7 @@ class Replay {
         result_.verdict_detail = violation.what();
       }
     }
+    if (observer_ != nullptr) tell_observer();
     drain_all();
     drain_timed();
     take_findings();
@@ -967,6 +994,8 @@ class Replay {
   RunResult result_;
   Digest digest_;
   std::optional<Shadow> shadow_;
+  std::optional<Ledger> ledger_;
+  std::size_t ledger_told_ = 0;  // journal bytes that it has read
   Digest digest_timed_;
   // Step, time planned, time done: not yet in the timed digest.
   std::array<std::array<std::uint64_t, 3>, 512> timed_{};

@@ -118,7 +118,7 @@ USAGE = [
     ("no events", ["replay"], "found no EVENTS"),
     ("an unknown flag", ["run", "t.csv", "--fromat", "json"],
      "unknown flag --fromat", "did you mean --format?", "See `pinfold run --help`"),
-    ("a flag not built yet", ["run", "t.csv", "--ledger=on"], "unknown flag --ledger"),
+    ("a ledger neither on nor off", ["run", "t.csv", "--ledger=maybe"], "--ledger", "one of on, off"),
     ("an unknown short flag", ["run", "t.csv", "-x"], "unknown flag -x"),
     ("two traces", ["run", "t.csv", "u.csv"], "one argument too many", "\"u.csv\""),
     ("an unknown format", ["run", "t.csv", "--format", "jsn"],

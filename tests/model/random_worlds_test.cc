@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "sim/check/shadow.h"
+#include "tests/model/ledger_twin.h"
 #include "tests/model/random_draws.h"
 #include "tests/model/world.h"
 
@@ -124,10 +125,18 @@ struct Outcome {
   std::string wait_report;  // of a stall
 };
 
-Outcome run(const Scenario& scenario, std::uint64_t seed, Switch fast_path) {
+// `ledger` is compared with its twin after every event; may be null.
+Outcome run(const Scenario& scenario, std::uint64_t seed, Switch fast_path,
+            WatchedLedger* ledger = nullptr) {
   SchedulerOptions options = scenario.options;
   options.fast_path = fast_path;
   World world(options, seed, draw_acceptance);
+  const auto after_event = [&] {
+    if (ledger == nullptr) return;
+    ledger->read(world);
+    const std::string wrong = ledger->check(world);
+    PINFOLD_CHECK(wrong.empty(), "ledger", wrong);
+  };
   RandomDraws order(seed ^ 0xABCDEF);
   Outcome outcome;
   bool fail_next = false;
@@ -142,14 +151,18 @@ Outcome run(const Scenario& scenario, std::uint64_t seed, Switch fast_path) {
         if (action.act == Act::kAbort && !world.accounts.at(action.id).ended)
           world.abort(action.id);
         if (action.act == Act::kFail) fail_next = true;
+        after_event();
       }
       const bool planned =
           world.may_plan() && (world.flying.empty() || order.chance(70)) && world.turn();
+      after_event();
       if (world.copies_pending() && !order.chance(scenario.poll_percent)) world.pass_copies();
+      after_event();
       if (!world.flying.empty() && (!planned || order.chance(40))) {
         world.complete(fail_next);
         fail_next = false;
       }
+      after_event();
       world.check();
       outcome.hashes.push_back(world.scheduler.state_hash());
       if (next < scenario.actions.size()) continue;
@@ -224,6 +237,11 @@ std::uint64_t seeds_wanted() {
   return text == nullptr ? 10'000 : std::strtoull(text, nullptr, 10);
 }
 
+std::uint64_t ledger_seeds_wanted() {
+  const char* text = std::getenv("PINFOLD_LEDGER_WORLDS");
+  return text == nullptr ? 500 : std::strtoull(text, nullptr, 10);
+}
+
 TEST_CASE("slow and fast path write the same journal in random worlds, and everything drains") {
   const std::uint64_t seeds = seeds_wanted();
   std::uint64_t preempted = 0, parked = 0, sat_out = 0, self = 0, forked = 0, aborted = 0,
@@ -277,6 +295,38 @@ TEST_CASE("slow and fast path write the same journal in random worlds, and every
   for (const std::uint64_t count : {preempted, parked, sat_out, self, forked, aborted, rejected}) {
     CHECK(count * 20 >= seeds);
   }
+}
+
+// The classes, slots and pairs of every instant, and their sums over time.
+TEST_CASE("the ledger counts what its twin counts after every event of random worlds") {
+  const std::uint64_t seeds = ledger_seeds_wanted();
+  std::array<std::uint64_t, sim::kPositionClasses> seen{};
+  std::uint64_t shared = 0;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    const Scenario scenario = draw_scenario(seed);
+    for (const Switch path : {Switch::kOn, Switch::kOff}) {
+      WatchedLedger ledger(scenario.options);
+      const Outcome outcome = run(scenario, seed, path, &ledger);
+      CAPTURE(seed);
+      REQUIRE(outcome.violation == "");
+      if (path == Switch::kOff) continue;
+      const sim::LedgerTotals totals = ledger.ledger().totals();
+      for (std::size_t n = 0; n < seen.size(); ++n) seen[n] += totals.position_ns[n] > 0;
+      shared += totals.saved_ns > 0;
+    }
+  }
+  std::printf("%llu random worlds, ledger beside its twin\n",
+              static_cast<unsigned long long>(seeds));
+  const auto line = [&](const char* what, std::uint64_t count) {
+    std::printf("  %-34s %6.2f %% of seeds\n", what,
+                100.0 * static_cast<double>(count) / static_cast<double>(seeds));
+    CHECK(count * 20 >= seeds);
+  };
+  for (std::size_t n = 0; n < seen.size(); ++n) {
+    const bool built = n != static_cast<std::size_t>(sim::PositionClass::kCachedIdle);
+    if (built) line(sim::kPositionClassNames[n], seen[n]);
+  }
+  line("sharing", shared);
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ bool World::turn() {
   step.step = value_of(plan.step);
   step.copy_ticket = plan.copy_ticket;
   step.copies_passed = plan.copies.empty();
+  step.copies = plan.copies;
   for (const Joined& joined : plan.joined) {
     PINFOLD_CHECK(batch.count(joined.sequence) == 0, "world", "a row joined twice");
     batch[joined.sequence] = joined.epoch;

@@ -36,6 +36,7 @@ struct MirrorStep {
   std::uint64_t step = 0;
   Ticket copy_ticket{};
   bool copies_passed = true;
+  std::vector<Copy> copies;
   std::vector<MirrorRow> rows;
 };
 
