@@ -22,6 +22,8 @@
 #include "sim/record/replay_command.h"
 #include "sim/report/version.h"
 #include "sim/trace/closest_word.h"
+#include "sim/trace/decimal_number.h"
+#include "sim/trace/plain_trace.h"
 
 namespace pinfold::sim {
 namespace {
@@ -197,11 +199,104 @@ class ConfigurationFlags {
 };
 
 constexpr const char* kTraceExpected = "the path of a request trace";
+constexpr const char* kTraceText =
+    "Request trace: a file of any format in docs/traces.md, also as .gz or .zst, or - for standard "
+    "input.";
+
+/// The flags that say how a trace is read and how much of it.
+class TraceFlags {
+ public:
+  void declare(CLI::App& app) {
+    app_ = &app;
+    flag("--trace-format", format_, "NAME",
+         "Format of the trace. Default: found out from its content.");
+    flag("--columns", columns_, "FIELD=COLUMN,...",
+         "Which columns or keys of a table of your own are which fields, as "
+         "arrival_ms=ts,prompt=in,output=out.");
+    flag("--id-block", id_block_, "TOKENS",
+         "Tokens that a prefix id of the trace stands for. Default: what the format says.");
+    flag("--on-unordered", unordered_, "error|sort|segments",
+         "Rows that go back in time: a mistake; sorted, in memory; or the beginning of another "
+         "recording. Default: by format.");
+    flag("--zero-output", zero_output_, "drop|prefill_only",
+         "Requests without output. Default: prefill_only.");
+    flag("--on-error", on_error_, "stop|skip",
+         "At a broken row: end, or count it and go on. Default: stop.");
+    flag("--start", start_, "SECONDS", "Leave out arrivals before this time of the trace.");
+    flag("--end", end_, "SECONDS", "... and from this time on.");
+    flag("--shard", shard_, "K/N", "One of N shares of the sessions, the first being 1/N.");
+    flag("--limit", limit_, "N", "The first N requests.");
+    flag("--repeat", repeat_, "N",
+         "N times, one after the other, each with sessions and prefixes of its own. Default: 1.");
+  }
+
+  TraceOptions take() const {
+    TraceOptions options;
+    options.reader.format = format_;
+    if (given("--columns")) options.reader.columns = value_of(parse_column_names(columns_));
+    if (given("--id-block")) {
+      options.reader.id_block = tokens_of("--id-block", id_block_, 1);
+    }
+    if (given("--on-unordered")) {
+      options.unordered = one_of<Unordered>("--on-unordered", unordered_,
+                                            {{"error", Unordered::kError},
+                                             {"sort", Unordered::kSort},
+                                             {"segments", Unordered::kSegments}});
+    }
+    options.zero_output = one_of<ZeroOutput>(
+        "--zero-output", zero_output_,
+        {{"drop", ZeroOutput::kDrop}, {"prefill_only", ZeroOutput::kPrefillOnly}});
+    options.on_error = one_of<OnError>("--on-error", on_error_,
+                                       {{"stop", OnError::kStop}, {"skip", OnError::kSkip}});
+    if (given("--start")) options.start_ns = seconds_of("--start", start_);
+    if (given("--end")) options.end_ns = seconds_of("--end", end_);
+    if (given("--limit")) {
+      options.limit = count_of("--limit", limit_, "a number of requests from 1");
+    }
+    options.repeat = count_of("--repeat", repeat_, "a number from 1");
+    if (given("--shard")) {
+      const std::size_t slash = std::min(shard_.find('/'), shard_.size());
+      const char* const expected = "K/N with K from 1 to N, as 1/4";
+      options.shard = count_of("--shard", shard_.substr(0, slash), expected);
+      options.shards =
+          count_of("--shard", shard_.substr(std::min(slash + 1, shard_.size())), expected);
+      if (options.shard > options.shards) {
+        throw UsageError{"--shard: found " + in_quotes(shard_) + ", expected " + expected};
+      }
+    }
+    return options;
+  }
+
+ private:
+  void flag(const std::string& name, std::string& value, const std::string& type,
+            const std::string& description) {
+    app_->add_option(name, value, wrapped(description))->type_name(type)->group("Trace");
+  }
+  bool given(const std::string& name) const { return app_->count(name) > 0; }
+  static std::int64_t seconds_of(const std::string& name, const std::string& text) {
+    const auto ns = scaled_decimal(text, 9);
+    if (ns && *ns >= 0) return *ns;
+    throw UsageError{name + ": found " + in_quotes(text) + ", expected seconds from 0"};
+  }
+
+  CLI::App* app_ = nullptr;
+  std::string format_;
+  std::string columns_;
+  std::string id_block_;
+  std::string unordered_;
+  std::string zero_output_ = "prefill_only";
+  std::string on_error_ = "stop";
+  std::string start_;
+  std::string end_;
+  std::string shard_;
+  std::string limit_;
+  std::string repeat_ = "1";
+};
 
 class Run final : public Command {
  public:
   explicit Run(CLI::App& program) : Command(program, "run", "Replay a trace on an engine.") {
-    text("TRACE", trace_, "FILE", "Request trace: Azure LLM inference CSV.");
+    text("TRACE", trace_, "FILE", kTraceText);
     configuration_.declare(app(), "the one in configs/runs/default.json, which is built in.");
     text("--why", why_, "ID",
          "Instead of the report, show what happened to this request of the trace (0 is the first), "
@@ -231,11 +326,13 @@ class Run final : public Command {
          "Check all ownership records after every event, after every N events, or only at the end. "
          "Default: end.");
     flag("-q,--quiet", quiet_, "No progress. Default: progress where stderr is a terminal.");
+    trace_flags_.declare(app());
   }
 
   ExitCode run() override {
     RunCommand command;
     command.trace = needed("TRACE", trace_, kTraceExpected);
+    command.trace_options = trace_flags_.take();
     command.config = configuration_.take();
     if (app().count("--output") > 0) command.directory = directory_;
     command.format = one_of<ReportFormat>("--format", format_,
@@ -276,6 +373,7 @@ class Run final : public Command {
   }
 
   std::string trace_;
+  TraceFlags trace_flags_;
   ConfigurationFlags configuration_;
   std::vector<std::string> goodput_;
   std::string measure_from_ = "0";
@@ -364,28 +462,32 @@ TableFormat table_format(const std::string& text) {
 class TraceInfo final : public Command {
  public:
   explicit TraceInfo(CLI::App& trace) : Command(trace, "info", "Show what a trace holds.") {
-    text("TRACE", trace_, "FILE", "Request trace: Azure LLM inference CSV.");
+    text("TRACE", trace_, "FILE", kTraceText);
     text("--format", format_, "FORMAT", "text or json. Default: text.");
+    trace_flags_.declare(app());
   }
   ExitCode run() override {
-    const TraceInfoCommand command{needed("TRACE", trace_, kTraceExpected), table_format(format_)};
+    const TraceInfoCommand command{needed("TRACE", trace_, kTraceExpected), trace_flags_.take(),
+                                   table_format(format_)};
     return trace_info_command(command, std::cout, std::cerr);
   }
 
  private:
   std::string trace_;
+  TraceFlags trace_flags_;
   std::string format_ = "text";
 };
 
 class TraceHead final : public Command {
  public:
   explicit TraceHead(CLI::App& trace) : Command(trace, "head", "Show a trace's first requests.") {
-    text("TRACE", trace_, "FILE", "Request trace: Azure LLM inference CSV.");
+    text("TRACE", trace_, "FILE", kTraceText);
     text("-n,--rows", rows_, "N", "Number of requests to show. Default: 10.");
     text("--format", format_, "FORMAT", "text or json. Default: text.");
+    trace_flags_.declare(app());
   }
   ExitCode run() override {
-    const TraceHeadCommand command{needed("TRACE", trace_, kTraceExpected),
+    const TraceHeadCommand command{needed("TRACE", trace_, kTraceExpected), trace_flags_.take(),
                                    count_of("-n", rows_, "a number of requests from 1"),
                                    table_format(format_)};
     return trace_head_command(command, std::cout, std::cerr);
@@ -393,8 +495,37 @@ class TraceHead final : public Command {
 
  private:
   std::string trace_;
+  TraceFlags trace_flags_;
   std::string rows_ = "10";
   std::string format_ = "text";
+};
+
+class TraceConvert final : public Command {
+ public:
+  explicit TraceConvert(CLI::App& trace)
+      : Command(trace, "convert", "Write a trace in our own format.") {
+    text("TRACE", trace_, "FILE", kTraceText);
+    text("--format", format_, "FORMAT", "jsonl or csv. Default: jsonl.");
+    text("-o,--output", output_, "FILE", "File to write. Default: standard output.");
+    text("--seed", seed_, "N", "Seed of the draws from ServeGen parameters. Default: 0.");
+    trace_flags_.declare(app());
+  }
+  ExitCode run() override {
+    TraceConvertCommand command{
+        needed("TRACE", trace_, kTraceExpected), trace_flags_.take(),
+        one_of<PlainFormat>("--format", format_,
+                            {{"jsonl", PlainFormat::kJsonLines}, {"csv", PlainFormat::kCsv}}),
+        output_};
+    if (seed_ != "0") command.options.reader.seed = count_of("--seed", seed_, "a seed, an integer");
+    return trace_convert_command(command, std::cout, std::cerr);
+  }
+
+ private:
+  std::string trace_;
+  TraceFlags trace_flags_;
+  std::string format_ = "jsonl";
+  std::string output_ = "-";
+  std::string seed_ = "0";
 };
 
 class TraceSynth final : public Command {
@@ -555,10 +686,11 @@ ExitCode run_program(int argc, char** argv) {
   trace->require_subcommand(0, 1);
   TraceInfo trace_info(*trace);
   TraceHead trace_head(*trace);
+  TraceConvert trace_convert(*trace);
   TraceSynth trace_synth(*trace);
   Schema schema(program);
-  Command* const commands[] = {&run,        &replay,      &size,  &trace_info,
-                               &trace_head, &trace_synth, &schema};
+  Command* const commands[] = {&run,        &replay,        &size,        &trace_info,
+                               &trace_head, &trace_convert, &trace_synth, &schema};
 
   try {
     program.parse(argc, argv);

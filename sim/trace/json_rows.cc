@@ -1,0 +1,134 @@
+#include "sim/trace/json_rows.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/check.h"
+#include "sim/trace/json_walk.h"
+
+namespace pinfold::sim {
+
+static_assert(simdjson::SIMDJSON_PADDING <= LineWindow::kPadding);
+
+JsonRows::JsonRows(LineWindow lines, TableSchema schema, std::string path)
+    : lines_(std::move(lines)),
+      schema_(std::move(schema)),
+      path_(std::move(path)),
+      walk_(std::make_unique<JsonWalk>()) {
+  id_block_ = schema_.id_block;
+  PINFOLD_CHECK(schema_.columns.size() <= 64, "trace", "a format of more than 64 fields");
+  for (std::size_t i = 0; i < schema_.columns.size(); ++i) {
+    if (schema_.columns[i].required) required_ |= std::uint64_t{1} << i;
+    if (schema_.columns[i].field == Field::kArrival) place_.name = schema_.columns[i].name;
+  }
+}
+
+JsonRows::~JsonRows() = default;
+
+RowReader::Step JsonRows::next(TraceRequest& request) {
+  Line line;
+  for (;;) {
+    if (!lines_.next(line)) {
+      if (lines_.error()) return break_off(*lines_.error());
+      if (rows_ > 0) return Step::kEnd;
+      InputError error;
+      error.path = path_;
+      error.found = "an empty file";
+      error.expected = "a JSON object a line";
+      return break_off(std::move(error));
+    }
+    if (line.text.find_first_not_of(" \t") != std::string_view::npos) break;
+    ++blank_lines_;
+  }
+  ++rows_;
+  place_.line = line.number;
+  place_.column = 0;
+  place_.text = {};
+  clear(request);
+  try {
+    read(line, request);
+    return Step::kRow;
+  } catch (const JsonMistake& mistake) {
+    return bad(walk_->placed(mistake, path_, line.number));
+  } catch (const simdjson::simdjson_error& failure) {
+    return bad(walk_->placed(walk_->mistake(failure.error()), path_, line.number));
+  }
+}
+
+void JsonRows::read(const Line& line, TraceRequest& request) {
+  RowExtras extras;
+  std::uint64_t seen = 0;
+  std::size_t guess = 0;  // keys mostly come in the format's order
+  const std::size_t count = schema_.columns.size();
+  for (json::field field : walk_->open(line.text)) {
+    const char* const raw = field.key().raw();
+    std::size_t index = count;
+    for (std::size_t tried = 0; tried < count; ++tried) {
+      const std::size_t candidate = guess + tried < count ? guess + tried : guess + tried - count;
+      if (key_is(raw, schema_.columns[candidate].name)) {
+        index = candidate;
+        break;
+      }
+    }
+    if (index == count) continue;
+    guess = index + 1 < count ? index + 1 : 0;
+    const Column& column = schema_.columns[index];
+    const std::uint64_t bit = std::uint64_t{1} << index;
+    if ((seen & bit) != 0) {
+      throw JsonMistake{
+          raw, {}, fmt::format("a second key {}", in_quotes(column.name)), "only one", {}};
+    }
+    seen |= bit;
+    json::value value = field.value();
+    if (column.field == Field::kPrefixIds) {
+      if (token_of(value) == "null") continue;
+      append_integers(value, column.name, request.prefix_ids);
+      continue;
+    }
+    if (column.field == Field::kAccepted) {
+      append_integers(value, column.name, request.accepted);
+      continue;
+    }
+    std::string_view token = token_of(value);
+    if (column.field == Field::kArrival) {
+      place_.column = static_cast<std::uint64_t>(token.data() - line.text.data()) + 1;
+      place_.text = token;
+    }
+    const bool words =
+        column.field == Field::kSession || column.clock == Clock::kDate || column.quoted;
+    const bool none = token == "null" || token == "\"\"";
+    if (none && !column.required) continue;
+    if (column.field == Field::kText) {
+      extras.has_text = true;
+      continue;
+    }
+    if (words && is_string(token)) token = unquoted(token);
+    if (auto error = set_field(column, token, request, extras)) {
+      throw JsonMistake{
+          token.data() + error->column - 1, {}, error->found, error->expected, error->hint};
+    }
+  }
+  walk_->close();
+  if ((seen & required_) != required_) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if ((required_ & ~seen & std::uint64_t{1} << i) == 0) continue;
+      throw JsonMistake{nullptr,
+                        {},
+                        fmt::format("no key {}", in_quotes(schema_.columns[i].name)),
+                        fmt::format("{} in every line", required_columns(schema_)),
+                        {}};
+    }
+  }
+  request.prompt += extras.prefix;
+  auto error = check_row(schema_, rows_ - 1, request, extras);
+  if (!error && !extras.has_prompt) {
+    error = InputError{};
+    error->found = "no prompt length";
+    error->expected = required_columns(schema_);
+  }
+  if (!error && schema_.rule) error = schema_.rule(request, extras);
+  if (error) throw JsonMistake{nullptr, error->key, error->found, error->expected, error->hint};
+}
+
+}  // namespace pinfold::sim
