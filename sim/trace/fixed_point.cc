@@ -155,7 +155,7 @@ Fixed log_gamma(Fixed x) {
                 "log_gamma out of its range");
   // Gamma(x) = Gamma(x + 1) / x, until Stirling's series is good enough.
   Fixed below = 0;
-  for (; x < fixed_of(20); x += kFixedOne) below += natural_log(x);
+  for (; x < fixed_of(32); x += kFixedOne) below += natural_log(x);
   const Fixed inverse = divide(kFixedOne, x);
   const Fixed square = multiply(inverse, inverse);
   Fixed series = kFixedOne / 12;
@@ -165,6 +165,8 @@ Fixed log_gamma(Fixed x) {
   series += term / 1'260;
   term = multiply(term, square);
   series -= term / 1'680;
+  term = multiply(term, square);
+  series += term / 1'188;
   return multiply(x - kFixedOne / 2, natural_log(x)) - x + kHalfLogTwoPi +
          multiply(series, inverse) - below;
 }

@@ -20,7 +20,8 @@ Fixed multiply(Fixed a, Fixed b);
 /// Rounded towards 0. `b` must not be 0 and the result must fit.
 Fixed divide(Fixed a, Fixed b);
 
-/// The functions below are off by less than 2^-52, relative or absolute, whichever is more.
+/// The functions below are off by less than 2^-52, relative or absolute, whichever is more; log_gamma() by
+/// less than 2^-48.
 Fixed natural_log(Fixed x);  // x > 0
 Fixed exponential(Fixed x);  // 0 below -45; x at most 43
 Fixed square_root(Fixed x);  // x >= 0

@@ -20,7 +20,6 @@ JsonRows::JsonRows(LineWindow lines, TableSchema schema, std::string path)
   PINFOLD_CHECK(schema_.columns.size() <= 64, "trace", "a format of more than 64 fields");
   for (std::size_t i = 0; i < schema_.columns.size(); ++i) {
     if (schema_.columns[i].required) required_ |= std::uint64_t{1} << i;
-    if (schema_.columns[i].field == Field::kArrival) place_.name = schema_.columns[i].name;
   }
 }
 
@@ -94,6 +93,7 @@ void JsonRows::read(const Line& line, TraceRequest& request) {
     if (column.field == Field::kArrival) {
       place_.column = static_cast<std::uint64_t>(token.data() - line.text.data()) + 1;
       place_.text = token;
+      place_.name = column.name;
     }
     const bool words =
         column.field == Field::kSession || column.clock == Clock::kDate || column.quoted;

@@ -180,7 +180,7 @@ TEST_CASE("formats: Weka's full blocks, think times, and sub-agents counted from
   CHECK(
       read(R"({"id":"s","block_size":64,"requests":[{"t":0.0,"in":127,"out":3,"hash_ids":[1,2]}]})")
           .refusal ==
-      "t:1:41: requests[0]: found 2 prefix ids for 127 prompt tokens, expected 1, one for each 64 "
+      "t:1:39: requests[0]: found 2 prefix ids for 127 prompt tokens, expected 1, one for each 64 "
       "tokens (--id-block says another block size)");
 }
 
