@@ -115,7 +115,7 @@ ExitCode trace_head_command(const TraceHeadCommand& command, std::ostream& out, 
 ExitCode trace_convert_command(const TraceConvertCommand& command, std::ostream& out,
                                std::ostream& err) {
   UsedFields used = UsedFields::all();
-  if (command.format == PlainFormat::kCsv && command.trace != "-") {
+  if (command.format == WrittenFormat::kCsv && command.trace != "-") {
     // A first reading, for the columns.
     const Outcome<std::unique_ptr<OpenTraceSource>> first =
         open_trace(command.trace, command.options);
@@ -159,15 +159,45 @@ ExitCode trace_convert_command(const TraceConvertCommand& command, std::ostream&
   return ExitCode::kOk;
 }
 
-ExitCode trace_synth_command(const SyntheticTrace& command, std::ostream& out, std::ostream& err) {
+ExitCode trace_synth_command(const TraceSynthCommand& command, std::ostream& out,
+                             std::ostream& err) {
+  SyntheticTrace synthetic = command.synthetic;
   // The reader's bound on a request; the other flags were checked one by one.
-  if (std::uint64_t{command.prompt.most} + command.output.most > UINT32_MAX) {
+  if (std::uint64_t{synthetic.prompt.most} + synthetic.output.most > UINT32_MAX) {
     return fail(err, ExitCode::kUsageError,
                 fmt::format("--prompt and --output: found up to {} and {} tokens, expected at most "
                             "{} together",
-                            command.prompt.most, command.output.most, UINT32_MAX));
+                            synthetic.prompt.most, synthetic.output.most, UINT32_MAX));
   }
-  out << synthetic_csv(command);
+  if (command.like) {
+    const Outcome<std::unique_ptr<OpenTraceSource>> opened =
+        open_trace(*command.like, command.options);
+    if (!opened) return fail(err, exit_code_of(opened.error()), opened.error());
+    // As many as memory should hold; a trace longer than this gives its first ones.
+    constexpr std::size_t kMost = std::size_t{1} << 24;
+    TraceRequest request;
+    while (synthetic.like.size() < kMost && opened.value()->next(request)) {
+      synthetic.like.emplace_back(request.prompt, request.output);
+    }
+    if (opened.value()->error()) return fail(err, ExitCode::kDataError, *opened.value()->error());
+    if (synthetic.like.empty()) {
+      return fail(err, ExitCode::kDataError, *command.like + ": found no request");
+    }
+  }
+  SyntheticSource source(std::move(synthetic));
+  const TraceWriter writer(command.format, source.id_block(), UsedFields::all());
+  constexpr std::size_t kChunk = std::size_t{1} << 18;
+  std::string text = writer.header();
+  TraceRequest request;
+  while (source.next(request)) {
+    writer.append(request, text);
+    if (text.size() < kChunk) continue;
+    out << text;
+    text.clear();
+  }
+  // The beginning may be out already; the exit status says that it is not all.
+  if (source.error()) return fail(err, ExitCode::kUsageError, *source.error());
+  out << text;
   return ExitCode::kOk;
 }
 

@@ -3,6 +3,7 @@
 // and traces that are made up.
 
 #include <cstdint>
+#include <optional>
 #include <ostream>
 #include <string>
 
@@ -33,14 +34,21 @@ ExitCode trace_head_command(const TraceHeadCommand& command, std::ostream& out, 
 struct TraceConvertCommand {
   std::string trace;
   TraceOptions options;
-  PlainFormat format = PlainFormat::kJsonLines;
+  WrittenFormat format = WrittenFormat::kJsonLines;
   std::string output =
       "-";  // a file, written under another name and then renamed; "-": standard output
 };
 ExitCode trace_convert_command(const TraceConvertCommand& command, std::ostream& out,
                                std::ostream& err);
 
-/// `pinfold trace synth`: a made-up trace as CSV.
-ExitCode trace_synth_command(const SyntheticTrace& command, std::ostream& out, std::ostream& err);
+struct TraceSynthCommand {
+  SyntheticTrace synthetic;
+  std::optional<std::string> like{};  // a trace whose lengths are drawn from
+  TraceOptions options{};             // of that trace
+  WrittenFormat format = WrittenFormat::kAzure;
+};
+/// `pinfold trace synth`: a made-up trace.
+ExitCode trace_synth_command(const TraceSynthCommand& command, std::ostream& out,
+                             std::ostream& err);
 
 }  // namespace pinfold::sim

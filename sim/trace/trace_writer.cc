@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
+#include "sim/trace/timestamp.h"
 
 namespace pinfold::sim {
 namespace {
@@ -36,14 +36,15 @@ void UsedFields::add(const TraceRequest& request) {
   accepted = accepted || !request.accepted.empty();
 }
 
-TraceWriter::TraceWriter(PlainFormat format, std::uint32_t id_block, const UsedFields& used)
+TraceWriter::TraceWriter(WrittenFormat format, std::uint32_t id_block, const UsedFields& used)
     : format_(format), used_(used) {
   if (id_block > 0) ids_name_ = fmt::format("prefix_ids_{}", id_block);
   used_.prefix_ids = used_.prefix_ids && id_block > 0;
 }
 
 std::string TraceWriter::header() const {
-  if (format_ == PlainFormat::kJsonLines) return {};
+  if (format_ == WrittenFormat::kJsonLines) return {};
+  if (format_ == WrittenFormat::kAzure) return "TIMESTAMP,ContextTokens,GeneratedTokens\n";
   std::string text = "arrival_ns,prompt,output";
   const auto add = [&](bool used, const std::string& name) {
     if (used) text += "," + name;
@@ -61,7 +62,18 @@ std::string TraceWriter::header() const {
 }
 
 void TraceWriter::append(const TraceRequest& request, std::string& text) const {
-  format_ == PlainFormat::kCsv ? append_csv(request, text) : append_json(request, text);
+  switch (format_) {
+    case WrittenFormat::kJsonLines: append_json(request, text); return;
+    case WrittenFormat::kCsv: append_csv(request, text); return;
+    case WrittenFormat::kAzure: break;
+  }
+  constexpr std::int64_t kFirstNs = 1'704'067'200'000'000'000;  // 2024-01-01 00:00:00
+  text += timestamp_text(kFirstNs + request.arrival_ns);
+  text += ',';
+  append_number(text, request.prompt);
+  text += ',';
+  append_number(text, request.output);
+  text += '\n';
 }
 
 void TraceWriter::append_csv(const TraceRequest& request, std::string& text) const {

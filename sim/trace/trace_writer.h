@@ -1,5 +1,6 @@
 #pragma once
-// Requests as text in our own format (sim/trace/plain_trace.h): what is read back is what was written.
+// Requests as text: in our own format (sim/trace/plain_trace.h), where what is read back is what was
+// written, or as an Azure CSV, which holds arrivals and lengths only.
 
 #include <cstdint>
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace pinfold::sim {
 
-enum class PlainFormat : std::uint8_t { kJsonLines, kCsv };
+enum class WrittenFormat : std::uint8_t { kJsonLines, kCsv, kAzure };
 
 /// Which fields a CSV needs columns for.
 struct UsedFields {
@@ -29,7 +30,7 @@ struct UsedFields {
 class TraceWriter {
  public:
   /// `used` matters to a CSV only. `id_block` is what the trace's ids stand for, 0 without ids.
-  TraceWriter(PlainFormat format, std::uint32_t id_block, const UsedFields& used);
+  TraceWriter(WrittenFormat format, std::uint32_t id_block, const UsedFields& used);
 
   /// The line before the first request; empty for JSON Lines.
   std::string header() const;
@@ -40,7 +41,7 @@ class TraceWriter {
   void append_json(const TraceRequest& request, std::string& text) const;
   void append_csv(const TraceRequest& request, std::string& text) const;
 
-  PlainFormat format_;
+  WrittenFormat format_;
   std::string ids_name_;
   UsedFields used_;
 };

@@ -332,7 +332,7 @@ Trace everything() {
 
 TEST_CASE("our own format: what is written is read back, as JSON Lines and as CSV") {
   const Trace trace = everything();
-  for (const PlainFormat format : {PlainFormat::kJsonLines, PlainFormat::kCsv}) {
+  for (const WrittenFormat format : {WrittenFormat::kJsonLines, WrittenFormat::kCsv}) {
     const TraceWriter writer(format, trace.id_block, UsedFields::all());
     std::string text = writer.header();
     for (const TraceRequest& request : trace.requests) writer.append(request, text);
