@@ -6,32 +6,25 @@
 #include <utility>
 
 #include "sim/trace/closest_word.h"
+#include "sim/trace/digits.h"
 #include "sim/trace/timestamp.h"
 
 namespace pinfold::sim {
 namespace {
 
-/// Digits from `at` on; false unless there are 1 to 9 of them, so that the value fits.
+/// A count of at most nine digits, so that it fits.
 bool quick_digits(const char*& at, std::uint32_t& value) {
-  const char* const start = at;
-  std::uint32_t sum = 0;
-  for (unsigned digit = 0; (digit = static_cast<unsigned char>(*at) - unsigned{'0'}) < 10; ++at) {
-    sum = sum * 10 + digit;
-    if (at - start == 9) return false;
-  }
-  value = sum;
-  return at != start;
+  std::uint64_t wide = 0;
+  const unsigned count = all_digits(at, wide);
+  value = static_cast<std::uint32_t>(wide);
+  return count - 1 < 9;
 }
 
 bool quick_nanoseconds(const char*& at, std::int64_t& value) {
-  const char* const start = at;
-  std::uint64_t sum = 0;
-  for (unsigned digit = 0; (digit = static_cast<unsigned char>(*at) - unsigned{'0'}) < 10; ++at) {
-    sum = sum * 10 + digit;
-    if (at - start == 17) return false;
-  }
-  value = static_cast<std::int64_t>(sum);
-  return at != start;
+  std::uint64_t wide = 0;
+  const unsigned count = all_digits(at, wide);
+  value = static_cast<std::int64_t>(wide);
+  return count - 1 < 18;
 }
 
 }  // namespace
@@ -121,6 +114,11 @@ std::optional<InputError> CsvRows::read_header(const Line& line) {
     arrival = column.field == Field::kArrival &&
               (column.clock == Clock::kDate || column.clock == Clock::kNs);
     quick_ = quick_ && (usual || arrival);
+    if (arrival) place_.name = column.name;
+  }
+  for (std::size_t i = 0; quick_ && i < 3; ++i) {
+    const Column& column = schema_.columns[wanted_[i].column];
+    quick_columns_[i] = {column.field, column.clock};
   }
   return std::nullopt;
 }
@@ -148,7 +146,7 @@ bool CsvRows::quick_row(TraceRequest& request) {
   std::uint32_t output = 0;
   for (std::size_t i = 0; i < 3; ++i) {
     if (i > 0 && *at++ != ',') return false;
-    const Column& column = schema_.columns[wanted_[i].column];
+    const QuickColumn column = quick_columns_[i];
     if (column.field == Field::kPrompt) {
       if (!quick_digits(at, prompt) || prompt == 0) return false;
     } else if (column.field == Field::kOutput) {
@@ -160,7 +158,6 @@ bool CsvRows::quick_row(TraceRequest& request) {
         return false;
       }
       arrival_end = at;
-      place_.name = column.name;
     }
   }
   if (*at == '\r') ++at;
@@ -184,24 +181,19 @@ bool CsvRows::quick_date(const char*& at, std::int64_t& ns) const {
   const unsigned ones = static_cast<unsigned char>(here[1]) - unsigned{'0'};
   if (tens > 5 || ones > 9) return false;
   here += 2;
-  std::uint32_t fraction = 0;
+  std::uint64_t fraction = 0;
   if (*here == '.') {
-    const char* const digits = ++here;
-    for (unsigned digit = 0; (digit = static_cast<unsigned char>(*here) - unsigned{'0'}) < 10;
-         ++here) {
-      if (here - digits == 9) return false;
-      fraction = fraction * 10 + digit;
-    }
     static constexpr std::array<std::uint32_t, 10> kScale{
         0, 100'000'000, 10'000'000, 1'000'000, 100'000, 10'000, 1'000, 100, 10, 1};
-    const auto count = static_cast<std::size_t>(here - digits);
-    if (count == 0) return false;
+    const unsigned count = all_digits(++here, fraction);
+    if (count - 1 >= 9) return false;
     fraction *= kScale[count];
   }
   if (std::memcmp(here, zone_text_.data(), zone_text_.size()) != 0) return false;
   here += zone_text_.size();
   if (*here != ',' && *here != '\n' && *here != '\r') return false;
-  ns = minute_ns_ + std::int64_t{tens * 10 + ones} * 1'000'000'000 + fraction;
+  ns = minute_ns_ + std::int64_t{tens * 10 + ones} * 1'000'000'000 +
+       static_cast<std::int64_t>(fraction);
   at = here;
   return true;
 }

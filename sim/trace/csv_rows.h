@@ -55,6 +55,11 @@ class CsvRows final : public RowReader {
 
   // The usual row has three columns, arrival, prompt and output, and is read in one go.
   bool quick_ = false;
+  struct QuickColumn {
+    Field field;
+    Clock clock;
+  };
+  std::array<QuickColumn, 3> quick_columns_{};
   // The minute of the newest date that was read in full, `2023-11-16 18:15:`, and what stood behind its
   // seconds: dates of the same minute differ in their seconds only.
   static constexpr std::size_t kMinuteText = 17;

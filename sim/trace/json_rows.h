@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "sim/trace/line_window.h"
 #include "sim/trace/row_reader.h"
@@ -20,7 +21,11 @@ class JsonRows final : public RowReader {
   Step next(TraceRequest& request) override;
 
  private:
-  void read(const Line& line, TraceRequest& request);
+  bool quick_row(TraceRequest& request, RowExtras& extras, std::uint64_t& seen);
+  bool quick_value(const Column& column, const char*& at, TraceRequest& request, RowExtras& extras);
+  bool quick_ids(const char*& at, TraceRequest& request);
+  void read(const Line& line, TraceRequest& request, RowExtras& extras, std::uint64_t& seen);
+  void finish(TraceRequest& request, const RowExtras& extras, std::uint64_t seen) const;
 
   LineWindow lines_;
   TableSchema schema_;
@@ -28,6 +33,8 @@ class JsonRows final : public RowReader {
   std::unique_ptr<JsonWalk> walk_;
   std::uint64_t required_ = 0;  // a bit for each column that must be there
   std::uint64_t rows_ = 0;
+  bool quick_ = true;               // no name is longer than the window's padding
+  std::vector<std::uint64_t> ids_;  // of the row being read the quick way
 };
 
 }  // namespace pinfold::sim

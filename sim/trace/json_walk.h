@@ -37,8 +37,12 @@ class JsonWalk {
             .get(document_);
     if (failure != simdjson::SUCCESS) throw JsonMistake{nullptr, {}, broken(failure), kWanted, {}};
     json::object object;
-    if (document_.get_object().get(object) != simdjson::SUCCESS) {
+    const auto kind = document_.get_object().get(object);
+    if (kind == simdjson::INCORRECT_TYPE) {
       throw JsonMistake{text.data(), {}, in_quotes(text), kWanted, {}};
+    }
+    if (kind != simdjson::SUCCESS) {
+      throw JsonMistake{text.data() + text.size(), {}, broken(kind), "the object's end", {}};
     }
     return object;
   }
@@ -62,7 +66,8 @@ class JsonWalk {
     InputError error;
     error.path = path;
     error.line = line;
-    const bool inside = mistake.at >= text_.data() && mistake.at <= text_.data() + text_.size();
+    const bool inside = mistake.at != nullptr && mistake.at >= text_.data() &&
+                        mistake.at <= text_.data() + text_.size();
     if (inside) {
       const std::string_view before =
           text_.substr(0, static_cast<std::size_t>(mistake.at - text_.data()));
@@ -84,7 +89,9 @@ class JsonWalk {
  private:
   static constexpr const char* kWanted = "a JSON object";
   static std::string broken(simdjson::error_code failure) {
-    return std::string("broken JSON: ") + simdjson::error_message(failure);
+    std::string text = std::string("broken JSON: ") + simdjson::error_message(failure);
+    if (text.ends_with('.')) text.pop_back();
+    return text;
   }
 
   json::parser parser_;
