@@ -14,6 +14,7 @@
 
 #include "sim/cli/exit_code.h"
 #include "sim/cli/measure_flags.h"
+#include "sim/cli/report_command.h"
 #include "sim/cli/run_command.h"
 #include "sim/cli/size_command.h"
 #include "sim/cli/trace_command.h"
@@ -293,6 +294,34 @@ class TraceFlags {
   std::string repeat_ = "1";
 };
 
+/// A fault of `--fault`, the option it sets, and its value where none is given (nullptr: one is needed).
+struct Fault {
+  const char* name;
+  const char* option;
+  const char* value;
+};
+constexpr Fault kFaults[] = {{"copy_delay", "fault.copy_delay_us", nullptr},
+                             {"copy_lost", "fault.copy_lost", "1"},
+                             {"step_failed", "fault.step_failed_permille", "10"},
+                             {"abort_storm", "fault.abort_storm_permille", "500"}};
+
+FlagValue fault_of(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  std::vector<std::string> known;
+  for (const Fault& fault : kFaults) {
+    known.emplace_back(fault.name);
+    if (name != fault.name) continue;
+    if (equals == std::string::npos && fault.value == nullptr) {
+      throw UsageError{"--fault " + text + ": found no value, expected " + name + "=MICROSECONDS"};
+    }
+    const std::string value = equals == std::string::npos ? fault.value : text.substr(equals + 1);
+    return {fault.option, value, "--fault " + text};
+  }
+  throw UsageError{"--fault: found " + in_quotes(name) + ", expected one of " + join(known) +
+                   did_you_mean(name, known)};
+}
+
 class Run final : public Command {
  public:
   explicit Run(CLI::App& program) : Command(program, "run", "Replay a trace on an engine.") {
@@ -314,17 +343,29 @@ class Run final : public Command {
          "arrive from this simulated time on. Default: 0.");
     text("--measure-to", measure_to_, "SECONDS", "... and before this one. Default: all.");
     text("-o,--output", directory_, "DIR",
-         "Write summary.json and config.resolved.json into this directory. Default: no files.");
+         "Write the run into this directory: summary.json, config.resolved.json, requests.csv, "
+         "timeline.csv, preemptions.csv, blockmap.json, recording.json and trace.pftrace (for "
+         "Perfetto), all or none. `pinfold report DIR` makes a page of them. Default: no files.");
+    text("--record", record_, "FILE",
+         "Write every ownership event into this file, for `pinfold replay`. Default: none.");
     text("--format", format_, "FORMAT", "text, json, csv or md. Default: text.");
     text(
         "--shadow", shadow_, "on|off",
         "on: follow every row in shadow memory, which shares no code with the allocator; a finding "
         "is a violation. Default: off.");
+    text("--ledger", ledger_, "on|off",
+         "on: count what every position of the pool is at every instant, and report where the "
+         "memory "
+         "went. Default: on.");
     text("--fast-path", fast_path_, "on|off",
          "off: visit every row of every step; the same result, slower. Default: on.");
     text("--audit", audit_, "every|N|end",
          "Check all ownership records after every event, after every N events, or only at the end. "
          "Default: end.");
+    texts("--fault", faults_, "NAME[=VALUE]",
+          "Let something go wrong: copy_delay=MICROSECONDS, copy_lost[=N] (the event of the n-th "
+          "step with copies; 1), step_failed[=PERMILLE] (10), abort_storm[=PERMILLE] of the live "
+          "requests (500); may be repeated. The options fault.* say the same.");
     flag("-q,--quiet", quiet_, "No progress. Default: progress where stderr is a terminal.");
     trace_flags_.declare(app());
   }
@@ -334,13 +375,16 @@ class Run final : public Command {
     command.trace = needed("TRACE", trace_, kTraceExpected);
     command.trace_options = trace_flags_.take();
     command.config = configuration_.take();
+    for (const std::string& fault : faults_) command.config.values.push_back(fault_of(fault));
     if (app().count("--output") > 0) command.directory = directory_;
+    if (app().count("--record") > 0) command.record = needed("FILE of --record", record_, "a path");
     command.format = one_of<ReportFormat>("--format", format_,
                                           {{"text", ReportFormat::kText},
                                            {"json", ReportFormat::kJson},
                                            {"csv", ReportFormat::kCsv},
                                            {"md", ReportFormat::kMarkdown}});
     command.shadow = one_of<bool>("--shadow", shadow_, {{"on", true}, {"off", false}});
+    command.ledger = one_of<bool>("--ledger", ledger_, {{"on", true}, {"off", false}});
     command.fast_path = one_of<bool>("--fast-path", fast_path_, {{"on", true}, {"off", false}});
     command.audit_every = audit_every();
     command.measure = measurement();
@@ -380,10 +424,13 @@ class Run final : public Command {
   std::string measure_to_;
   std::string why_;
   std::string directory_;
+  std::string record_;
   std::string format_ = "text";
   std::string fast_path_ = "on";
   std::string shadow_ = "off";
+  std::string ledger_ = "on";
   std::string audit_ = "end";
+  std::vector<std::string> faults_;
   bool quiet_ = false;
 };
 
@@ -391,7 +438,10 @@ class Replay final : public Command {
  public:
   explicit Replay(CLI::App& program)
       : Command(program, "replay", "Replay an ownership-event file and show every block table.") {
-    text("EVENTS", options_.path, "FILE", "Ownership events (JSON Lines): configs/labs/README.md.");
+    text(
+        "EVENTS", options_.path, "FILE",
+        "Ownership events (JSON Lines): a recorded run (docs/recording.md) or a story told by hand "
+        "(configs/labs/README.md).");
     text("--format", format_, "FORMAT", "text or json. Default: text.");
     flag("--verify", options_.verify,
          "Judge the events against the ownership rules: not built yet.");
@@ -769,6 +819,22 @@ class TraceSynth final : public Command {
   std::string seed_ = "0";
 };
 
+class Report final : public Command {
+ public:
+  explicit Report(CLI::App& program)
+      : Command(program, "report", "Make one HTML page of what `pinfold run -o DIR` wrote.") {
+    text("DIR", command_.directory, "DIR",
+         "The directory; report.html is written into it and needs nothing else to be looked at.");
+  }
+  ExitCode run() override {
+    needed("DIR", command_.directory, "the directory that `pinfold run -o DIR` wrote");
+    return report_command(command_, std::cout, std::cerr);
+  }
+
+ private:
+  ReportCommand command_;
+};
+
 class Schema final : public Command {
  public:
   explicit Schema(CLI::App& program)
@@ -866,9 +932,10 @@ ExitCode run_program(int argc, char** argv) {
   TraceHead trace_head(*trace);
   TraceConvert trace_convert(*trace);
   TraceSynth trace_synth(*trace);
+  Report report(program);
   Schema schema(program);
-  Command* const commands[] = {&run,        &replay,        &size,        &trace_info,
-                               &trace_head, &trace_convert, &trace_synth, &schema};
+  Command* const commands[] = {&run,           &replay,      &size,   &trace_info, &trace_head,
+                               &trace_convert, &trace_synth, &report, &schema};
 
   try {
     program.parse(argc, argv);

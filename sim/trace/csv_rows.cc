@@ -102,14 +102,14 @@ std::optional<InputError> CsvRows::read_header(const Line& line) {
   }
   column_count_ = names.size();
   for (std::size_t wanted = 0; wanted < schema_.columns.size(); ++wanted) {
-    const Column& column = schema_.columns[wanted];
+    const TraceColumn& column = schema_.columns[wanted];
     if (column.required && !seen[wanted]) return missing_column(line, column, names);
   }
   fields_.resize(wanted_.size());
   bool arrival = false;
   quick_ = column_count_ == 3 && wanted_.size() == 3 && !schema_.rule;
   for (const Wanted& wanted : wanted_) {
-    const Column& column = schema_.columns[wanted.column];
+    const TraceColumn& column = schema_.columns[wanted.column];
     const bool usual = column.field == Field::kPrompt || column.field == Field::kOutput;
     arrival = column.field == Field::kArrival &&
               (column.clock == Clock::kDate || column.clock == Clock::kNs);
@@ -117,13 +117,13 @@ std::optional<InputError> CsvRows::read_header(const Line& line) {
     if (arrival) place_.name = column.name;
   }
   for (std::size_t i = 0; quick_ && i < 3; ++i) {
-    const Column& column = schema_.columns[wanted_[i].column];
+    const TraceColumn& column = schema_.columns[wanted_[i].column];
     quick_columns_[i] = {column.field, column.clock};
   }
   return std::nullopt;
 }
 
-InputError CsvRows::missing_column(const Line& line, const Column& wanted,
+InputError CsvRows::missing_column(const Line& line, const TraceColumn& wanted,
                                    const std::vector<std::string_view>& names) const {
   std::string hint;
   if (const auto close = closest_word(wanted.name, names)) {
@@ -203,7 +203,7 @@ std::optional<InputError> CsvRows::row(const Line& line, TraceRequest& request) 
   clear(request);
   RowExtras extras;
   for (std::size_t i = 0; i < wanted_.size(); ++i) {
-    const Column& column = schema_.columns[wanted_[i].column];
+    const TraceColumn& column = schema_.columns[wanted_[i].column];
     if (auto error = set_field(column, fields_[i], request, extras)) {
       return in_field(line, fields_[i], column, *error);
     }
@@ -291,7 +291,7 @@ std::optional<InputError> CsvRows::check_zone(const Line& line, std::string_view
 }
 
 /// Completes an error that a field's parser made: its place, and the hint that spaces need.
-InputError CsvRows::in_field(const Line& line, std::string_view field, const Column& column,
+InputError CsvRows::in_field(const Line& line, std::string_view field, const TraceColumn& column,
                              const InputError& part) const {
   InputError error =
       at(line.number, static_cast<std::uint64_t>(field.data() - line.text.data()) + part.column,

@@ -32,7 +32,7 @@ class CsvRows final : public RowReader {
                 std::string hint = {}) const;
   std::optional<InputError> header();
   std::optional<InputError> read_header(const Line& line);
-  InputError missing_column(const Line& line, const Column& wanted,
+  InputError missing_column(const Line& line, const TraceColumn& wanted,
                             const std::vector<std::string_view>& names) const;
   bool quick_row(TraceRequest& request);
   bool quick_date(const char*& at, std::int64_t& ns) const;
@@ -40,7 +40,7 @@ class CsvRows final : public RowReader {
   std::optional<InputError> split(const Line& line);
   InputError wrong_field_count(const Line& line, std::size_t found);
   std::optional<InputError> check_zone(const Line& line, std::string_view field);
-  InputError in_field(const Line& line, std::string_view field, const Column& column,
+  InputError in_field(const Line& line, std::string_view field, const TraceColumn& column,
                       const InputError& part) const;
 
   LineWindow lines_;

@@ -87,7 +87,7 @@ bool JsonRows::quick_row(TraceRequest& request, RowExtras& extras, std::uint64_t
       if (std::memcmp(at, name.data(), name.size()) != 0) continue;
       if (at[name.size()] == '"' && at[name.size() + 1] == ':') break;
     }
-    const Column& column = schema_.columns[index];
+    const TraceColumn& column = schema_.columns[index];
     at += column.name.size() + 2;
     if (*at == ' ') ++at;
     const char* const value = at;
@@ -110,7 +110,7 @@ bool JsonRows::quick_row(TraceRequest& request, RowExtras& extras, std::uint64_t
   return true;
 }
 
-bool JsonRows::quick_value(const Column& column, const char*& at, TraceRequest& request,
+bool JsonRows::quick_value(const TraceColumn& column, const char*& at, TraceRequest& request,
                            RowExtras& extras) {
   if (column.field == Field::kPrefixIds) return quick_ids(at, request);
   const char* const start = at;
@@ -171,7 +171,7 @@ void JsonRows::read(const Line& line, TraceRequest& request, RowExtras& extras,
     }
     if (index == count) continue;
     guess = index + 1 < count ? index + 1 : 0;
-    const Column& column = schema_.columns[index];
+    const TraceColumn& column = schema_.columns[index];
     const std::uint64_t bit = std::uint64_t{1} << index;
     if ((seen & bit) != 0) {
       throw JsonMistake{

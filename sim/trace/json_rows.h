@@ -22,7 +22,8 @@ class JsonRows final : public RowReader {
 
  private:
   bool quick_row(TraceRequest& request, RowExtras& extras, std::uint64_t& seen);
-  bool quick_value(const Column& column, const char*& at, TraceRequest& request, RowExtras& extras);
+  bool quick_value(const TraceColumn& column, const char*& at, TraceRequest& request,
+                   RowExtras& extras);
   bool quick_ids(const char*& at, TraceRequest& request);
   void read(const Line& line, TraceRequest& request, RowExtras& extras, std::uint64_t& seen);
   void finish(TraceRequest& request, const RowExtras& extras, std::uint64_t seen) const;

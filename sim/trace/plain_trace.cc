@@ -50,7 +50,7 @@ bool add(TableSchema& schema, std::string_view name, std::string_view column) {
 }
 
 void require(TableSchema& schema, Field field, const char* name) {
-  for (const Column& column : schema.columns) {
+  for (const TraceColumn& column : schema.columns) {
     if (column.field == field) return;
   }
   schema.columns.push_back({name, field, true});

@@ -26,7 +26,7 @@ InputError mistake(std::string found, std::string expected, std::string hint = {
 }
 
 /// Why `text` is no count from `least` to `most`.
-InputError no_count(const Column& column, std::string_view text, std::uint64_t least,
+InputError no_count(const TraceColumn& column, std::string_view text, std::uint64_t least,
                     std::uint64_t most) {
   InputError error =
       mistake(in_quotes(text), fmt::format("{} from {} to {}", column.name, least, most));
@@ -53,7 +53,7 @@ InputError no_count(const Column& column, std::string_view text, std::uint64_t l
 }
 
 template <class Number>
-std::optional<InputError> count(const Column& column, std::string_view text, Number least,
+std::optional<InputError> count(const TraceColumn& column, std::string_view text, Number least,
                                 Number& value) {
   const char* const end = text.data() + text.size();
   const auto [stop, failure] = std::from_chars(text.data(), end, value);
@@ -72,7 +72,7 @@ const char* unit_of(Clock clock) {
   return "a date and a time";
 }
 
-std::optional<InputError> time(const Column& column, std::string_view text, std::int64_t& ns) {
+std::optional<InputError> time(const TraceColumn& column, std::string_view text, std::int64_t& ns) {
   if (column.clock == Clock::kDate) {
     const Outcome<Timestamp> parsed = parse_timestamp(text);
     if (!parsed) return parsed.error();
@@ -90,7 +90,7 @@ std::optional<InputError> time(const Column& column, std::string_view text, std:
 
 /// Numbers with a space between them.
 template <class Number>
-std::optional<InputError> list(const Column& column, std::string_view text,
+std::optional<InputError> list(const TraceColumn& column, std::string_view text,
                                std::vector<Number>& values) {
   values.clear();
   for (std::size_t at = 0; at < text.size();) {
@@ -110,7 +110,7 @@ std::optional<InputError> list(const Column& column, std::string_view text,
 }
 
 /// Integers that may be -1 for "none".
-std::optional<InputError> chat(const Column& column, std::string_view text,
+std::optional<InputError> chat(const TraceColumn& column, std::string_view text,
                                std::optional<std::int64_t>& value) {
   value = scaled_decimal(text, 0);
   if (value && *value >= -1) return std::nullopt;
@@ -129,7 +129,7 @@ std::uint64_t session_number(std::string_view name) {
   return hash == kNoSession ? 0 : hash;
 }
 
-std::optional<InputError> set_field(const Column& column, std::string_view text,
+std::optional<InputError> set_field(const TraceColumn& column, std::string_view text,
                                     TraceRequest& request, RowExtras& extras) {
   // An optional field that is empty says nothing.
   if (text.empty() && !column.required) return std::nullopt;
@@ -208,8 +208,8 @@ std::optional<InputError> check_row(const TableSchema& schema, std::uint64_t row
 std::string required_columns(const TableSchema& schema) {
   std::string text;
   std::size_t left = 0;
-  for (const Column& column : schema.columns) left += column.required ? 1 : 0;
-  for (const Column& column : schema.columns) {
+  for (const TraceColumn& column : schema.columns) left += column.required ? 1 : 0;
+  for (const TraceColumn& column : schema.columns) {
     if (!column.required) continue;
     text += column.name;
     --left;

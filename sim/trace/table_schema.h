@@ -42,7 +42,7 @@ enum class Field : std::uint8_t {
 /// How a time is written: the power of ten that makes it nanoseconds, or as a date.
 enum class Clock : std::int8_t { kNs = 0, kUs = 3, kMs = 6, kSeconds = 9, kDate = -1 };
 
-struct Column {
+struct TraceColumn {
   std::string name;
   Field field;
   bool required = false;
@@ -71,7 +71,7 @@ using RowRule = std::function<std::optional<InputError>(TraceRequest&, const Row
 
 struct TableSchema {
   std::string format;
-  std::vector<Column> columns;
+  std::vector<TraceColumn> columns;
   std::uint32_t id_block = 0;
   IdRule id_rule = IdRule::kAny;
   RowRule rule{};
@@ -82,7 +82,7 @@ bool is_list(Field field);
 
 /// Puts a column's text into the request. An error has `found` and `expected` only, and the offending byte
 /// of `text` in `column`, counted from 1.
-std::optional<InputError> set_field(const Column& column, std::string_view text,
+std::optional<InputError> set_field(const TraceColumn& column, std::string_view text,
                                     TraceRequest& request, RowExtras& extras);
 
 /// What must hold of a whole row, apart from the format's rule. The error has `found` and `expected`, and

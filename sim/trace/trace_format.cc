@@ -184,7 +184,7 @@ Outcome<const Entry*> find_csv(std::string_view line, const std::string& path) {
     std::size_t found = 0;
     std::size_t close = 0;
     std::size_t wanted = 0;
-    for (const Column& column : entry.schema().columns) {
+    for (const TraceColumn& column : entry.schema().columns) {
       if (!column.required) continue;
       ++wanted;
       if (has(header, column.name)) {
@@ -270,8 +270,9 @@ Outcome<TableSchema> schema_of(const Entry& entry, std::string_view start,
   if (entry.schema != nullptr) {
     TableSchema schema = entry.schema();
     for (const ColumnName& name : options.columns) {
-      const auto column = std::find_if(schema.columns.begin(), schema.columns.end(),
-                                       [&](const Column& one) { return one.name == name.name; });
+      const auto column =
+          std::find_if(schema.columns.begin(), schema.columns.end(),
+                       [&](const TraceColumn& one) { return one.name == name.name; });
       if (column == schema.columns.end()) {
         InputError error;
         error.path = "--columns";
