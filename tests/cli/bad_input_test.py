@@ -109,7 +109,7 @@ OVERRIDES = [
 
 # Each case: what is wrong, all arguments, what the message must contain.
 USAGE = [
-    ("no command", [], "found no command", "run, replay, size, trace, schema", "See `pinfold --help`"),
+    ("no command", [], "found no command", "run, replay, size, trace, report, schema", "See `pinfold --help`"),
     ("an unknown command", ["rnu"], "unknown command \"rnu\"", "did you mean run?"),
     ("a command not built yet", ["sweep", "s.json"], "unknown command \"sweep\"", "expected one of"),
     ("no command of trace", ["trace"], "found no command", "info, head", "`pinfold trace --help`"),
