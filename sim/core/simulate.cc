@@ -137,6 +137,7 @@ class Replay {
   void advance_to(std::int64_t ns) {
     PINFOLD_CHECK(ns >= now_, "time", "time went back");
     if (ns == now_) return;
+    if (observer_ != nullptr) tell_observer();
     tell_ledger();
     if (ledger_) ledger_->advance_to(ns);
     const std::uint64_t owned = scheduler_.pools().blocks().owned().value;
@@ -775,6 +776,7 @@ class Replay {
   void finish_request(std::uint64_t number, LiveRequest& request) {
     last_end_ns_ = now_;
     ++ended_;
+    if (observer_ != nullptr) observer_->on_end(static_cast<std::uint32_t>(number), now_);
     if (counts(request.arrival_ns)) {
       last_counted_end_ns_ = now_;
       if (request.never) {
