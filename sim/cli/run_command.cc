@@ -27,7 +27,6 @@
 #include "sim/report/run_recorder.h"
 #include "sim/report/text_report.h"
 #include "sim/report/version.h"
-#include "sim/trace/azure_csv.h"
 #include "sim/trace/trace_digest.h"
 
 namespace pinfold::sim {
@@ -190,9 +189,9 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
       return fail(err, ExitCode::kDataError, *error);
     }
   }
-  const Outcome<Trace> trace =
-      scenario ? Outcome<Trace>(trace_of(*scenario)) : read_azure_csv(command.trace);
-  if (!trace) return fail(err, ExitCode::kDataError, trace.error());
+  const Outcome<Trace> trace = scenario ? Outcome<Trace>(trace_of(*scenario))
+                                        : read_trace(command.trace, command.trace_options);
+  if (!trace) return fail(err, exit_code_of(trace.error()), trace.error());
   if (auto error = check_span(trace.value(), config)) {
     return fail(err, ExitCode::kDataError, *error);
   }
