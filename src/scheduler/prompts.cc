@@ -67,14 +67,20 @@ Cause Core::try_admit(Pass& pass, SlotIndex slot) {
   Sequence& sequence = store_[slot];
   if (running_.size() >= options_.max_sequences) return Cause::kRunLimit;
   if (pass.budget == 0) return Cause::kBudget;
-  const Demand demand = demand_of(sequence);
+  Demand demand = demand_of(sequence);
   // Only after the last planned step of its former life: its late token is known then, and its old
   // rows are never in flight beside new ones (decision 4).
   if (value_of(sequence.last_step) > done_) {
     answer_later(sequence, Cause::kFence, demand);
     return Cause::kFence;
   }
-  const Availability availability = pools_.answer(demand);
+  Availability availability = pools_.answer(demand);
+  Prefix prefix;
+  if (!sequence.prefix.empty() && availability.answer != Answer::kNever) {
+    prefix = find_prefix(sequence, hits_);
+    demand = demand_behind(sequence, prefix);
+    availability = pools_.answer(demand);
+  }
   switch (availability.answer) {
     case Answer::kNever:
       note(Verb::kAnswer, sequence, demand.of(PoolKind::kBlocks).value, 0,
@@ -89,12 +95,16 @@ Cause Core::try_admit(Pass& pass, SlotIndex slot) {
     }
     case Answer::kOk: break;
   }
+  if (!sequence.prefix.empty()) book_prefix(sequence, prefix);
   answer_ok(sequence, demand);
   waiting_.pop_front();
   if (options_.state == Switch::kOn) {
     sequence.state = acquire_slot(PoolKind::kStateSlots, sequence);
   }
-  acquire_blocks(sequence, demand.of(PoolKind::kBlocks));
+  const BlockCount need = blocks_for(sequence.rows.history, options_.block_size);
+  if (!sequence.prefix.empty()) share_prefix(sequence, prefix, hits_);
+  acquire_blocks(sequence, need - prefix.blocks);
+  if (prefix.tail != kNoBlock) copy_tail(pass, sequence, prefix);
   sequence.prompt_end = sequence.rows.history;
   join_running(slot, Phase::kPrefill);
   plan_chunk(pass, sequence);
