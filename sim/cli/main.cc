@@ -198,6 +198,34 @@ class ConfigurationFlags {
 
 constexpr const char* kTraceExpected = "the path of a request trace";
 
+/// A fault of `--fault`, the option it sets, and its value where none is given (nullptr: one is needed).
+struct Fault {
+  const char* name;
+  const char* option;
+  const char* value;
+};
+constexpr Fault kFaults[] = {{"copy_delay", "fault.copy_delay_us", nullptr},
+                             {"copy_lost", "fault.copy_lost", "1"},
+                             {"step_failed", "fault.step_failed_permille", "10"},
+                             {"abort_storm", "fault.abort_storm_permille", "500"}};
+
+FlagValue fault_of(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  std::vector<std::string> known;
+  for (const Fault& fault : kFaults) {
+    known.emplace_back(fault.name);
+    if (name != fault.name) continue;
+    if (equals == std::string::npos && fault.value == nullptr) {
+      throw UsageError{"--fault " + text + ": found no value, expected " + name + "=MICROSECONDS"};
+    }
+    const std::string value = equals == std::string::npos ? fault.value : text.substr(equals + 1);
+    return {fault.option, value, "--fault " + text};
+  }
+  throw UsageError{"--fault: found " + in_quotes(name) + ", expected one of " + join(known) +
+                   did_you_mean(name, known)};
+}
+
 class Run final : public Command {
  public:
   explicit Run(CLI::App& program) : Command(program, "run", "Replay a trace on an engine.") {
@@ -230,6 +258,10 @@ class Run final : public Command {
     text("--audit", audit_, "every|N|end",
          "Check all ownership records after every event, after every N events, or only at the end. "
          "Default: end.");
+    texts("--fault", faults_, "NAME[=VALUE]",
+          "Let something go wrong: copy_delay=MICROSECONDS, copy_lost[=N] (the event of the n-th "
+          "step with copies; 1), step_failed[=PERMILLE] (10), abort_storm[=PERMILLE] of the live "
+          "requests (500); may be repeated. The options fault.* say the same.");
     flag("-q,--quiet", quiet_, "No progress. Default: progress where stderr is a terminal.");
   }
 
@@ -237,6 +269,7 @@ class Run final : public Command {
     RunCommand command;
     command.trace = needed("TRACE", trace_, kTraceExpected);
     command.config = configuration_.take();
+    for (const std::string& fault : faults_) command.config.values.push_back(fault_of(fault));
     if (app().count("--output") > 0) command.directory = directory_;
     command.format = one_of<ReportFormat>("--format", format_,
                                           {{"text", ReportFormat::kText},
@@ -286,6 +319,7 @@ class Run final : public Command {
   std::string fast_path_ = "on";
   std::string shadow_ = "off";
   std::string audit_ = "end";
+  std::vector<std::string> faults_;
   bool quiet_ = false;
 };
 

@@ -29,21 +29,21 @@ constexpr DecimalOption decimal(std::uint64_t least, std::uint64_t most, std::ui
           [](RunConfig& config, Rational value) { (config.*Section).*Field = value; }};
 }
 
-template <auto Field>
+template <auto Section, auto Field>
 constexpr MicrosecondOption microseconds() {
   return {1'000'000'000,
-          [](const RunConfig& config) -> std::uint64_t { return config.cost.*Field; },
-          [](RunConfig& config, std::uint64_t value_ps) { config.cost.*Field = value_ps; }};
+          [](const RunConfig& config) -> std::uint64_t { return (config.*Section).*Field; },
+          [](RunConfig& config, std::uint64_t value_ps) { (config.*Section).*Field = value_ps; }};
 }
 
-template <auto Field>
+template <auto Section, auto Field>
 constexpr ListOption list(std::uint32_t least, std::uint32_t most) {
   return {least, most,
           [](const RunConfig& config) -> const std::vector<std::uint32_t>& {
-            return config.model.*Field;
+            return (config.*Section).*Field;
           },
           [](RunConfig& config, std::vector<std::uint32_t> values) {
-            (config.model.*Field).swap(values);
+            ((config.*Section).*Field).swap(values);
           }};
 }
 
@@ -75,6 +75,9 @@ constexpr std::array<std::string_view, 2> kGrowthChecks{"shortfall", "one_free"}
 constexpr std::array<std::string_view, 2> kStops{"hidden", "known"};
 constexpr std::array<std::string_view, 2> kOffOn{"off", "on"};
 constexpr std::array<std::string_view, 2> kSoleOwners{"copy", "adopt"};
+constexpr std::array<std::string_view, 2> kCopyLanes{"compute", "separate"};
+constexpr std::array<std::string_view, 2> kFenceWaits{"block", "poll"};
+constexpr std::array<std::string_view, 2> kSessions{"open", "closed"};
 
 /// A field that holds its word as text.
 template <auto Field, const auto& Words>
@@ -102,6 +105,26 @@ constexpr std::array<std::string_view, 2> kNeedsWindow{"model.window_tokens", "m
 
 constexpr Condition kWithDrafts{[](const RunConfig& config) { return config.workload.drafts > 0; },
                                 "workload.drafts is at least 1", kNeedsDrafts};
+constexpr std::array<std::string_view, 2> kNeedsNoTable{"workload.drafts",
+                                                        "workload.draft_acceptance_by_position"};
+constexpr std::array<std::string_view, 1> kNeedsSamples{"workload.samples"};
+constexpr std::array<std::string_view, 1> kNeedsAborts{"workload.abort_permille"};
+constexpr std::array<std::string_view, 1> kNeedsStorms{"fault.abort_storm_permille"};
+constexpr Condition kWithoutTable{
+    [](const RunConfig& config) {
+      return config.workload.drafts > 0 && config.workload.draft_acceptance_by_position.empty();
+    },
+    "workload.drafts is at least 1 and workload.draft_acceptance_by_position is empty",
+    kNeedsNoTable};
+constexpr Condition kWithSamples{
+    [](const RunConfig& config) { return config.workload.samples > 1; },
+    "workload.samples is at least 2", kNeedsSamples};
+constexpr Condition kWithAborts{
+    [](const RunConfig& config) { return config.workload.abort_permille > 0; },
+    "workload.abort_permille is at least 1", kNeedsAborts};
+constexpr Condition kWithStorms{
+    [](const RunConfig& config) { return config.fault.abort_storm_permille > 0; },
+    "fault.abort_storm_permille is at least 1", kNeedsStorms};
 constexpr Condition kOpenLoop{
     [](const RunConfig& config) { return config.workload.concurrency == 0; },
     "workload.concurrency is 0", kNeedsOpenLoop};
@@ -152,12 +175,16 @@ using E = EngineConfig;
 using M = ModelConfig;
 using W = WorkloadConfig;
 using C = CostConfig;
+using F = ForkConfig;
+using X = FaultConfig;
 using Memory = MemoryConfig;
 constexpr auto kEngine = &RunConfig::engine;
 constexpr auto kModel = &RunConfig::model;
 constexpr auto kMemory = &RunConfig::memory;
 constexpr auto kWorkload = &RunConfig::workload;
 constexpr auto kCost = &RunConfig::cost;
+constexpr auto kFork = &RunConfig::fork;
+constexpr auto kFault = &RunConfig::fault;
 
 constexpr std::string_view kDeviceExpected =
     "a built-in device, the path of a device file (.json), or \"none\"";
@@ -228,11 +255,11 @@ const Option kOptions[] = {
      integer<kModel, &M::ring_tokens>(0, kMostTokens), "", kWithWindow},
     {"model.compression_ratios", "positions a row",
      "Ratios of the compressed caches; engine.block_size is a multiple of each.",
-     list<&M::compression_ratios>(1, kMostPerBlock)},
+     list<kModel, &M::compression_ratios>(1, kMostPerBlock)},
     {"model.compression_layers", "layers", "Beside each ratio: the layers with that cache.",
-     list<&M::compression_layers>(1, kMostLayers), "", kWithRatios},
+     list<kModel, &M::compression_layers>(1, kMostLayers), "", kWithRatios},
     {"model.compression_row_bytes", "bytes", "Beside each ratio: one row of that cache.",
-     list<&M::compression_row_bytes>(1, kMostRowBytes), "", kWithRatios},
+     list<kModel, &M::compression_row_bytes>(1, kMostRowBytes), "", kWithRatios},
     {"model.ring_stored_layers", "layers",
      "Layers whose ring lies in a slot's front, which is stored.",
      integer<kModel, &M::ring_stored_layers>(0, kMostLayers), "", kWithState},
@@ -277,14 +304,52 @@ const Option kOptions[] = {
     {"workload.drafts", "tokens a step", "Draft tokens proposed for each running sequence.",
      integer<kWorkload, &W::drafts>(0, 8)},
     {"workload.draft_acceptance_permille", "of 1000", "Chance that one more draft is accepted.",
-     integer<kWorkload, &W::draft_acceptance_permille>(0, 1'000), "", kWithDrafts},
+     integer<kWorkload, &W::draft_acceptance_permille>(0, 1'000), "", kWithoutTable},
+    {"workload.draft_acceptance_by_position", "of 1000",
+     "The same for each draft position of a row in turn, the last one for those behind it.",
+     list<kWorkload, &W::draft_acceptance_by_position>(0, 1'000), "", kWithDrafts},
+    {"workload.samples", "completions",
+     "Completions of one prompt, where the trace does not say: the others are forks of the first.",
+     integer<kWorkload, &W::samples>(1, 64)},
+    {"workload.samples_permille", "of 1000", "Of the requests, those that have workload.samples.",
+     integer<kWorkload, &W::samples_permille>(0, 1'000), "", kWithSamples},
+    {"workload.abort_permille", "of 1000", "Of the requests, those whose client gives up.",
+     integer<kWorkload, &W::abort_permille>(0, 1'000)},
+    {"workload.abort_within_us", "microseconds",
+     "Such a client gives up at any time within this after the arrival.",
+     microseconds<kWorkload, &W::abort_within_ps>(), "", kWithAborts},
+    {"workload.sessions", "",
+     "When a conversation's next turn arrives: as in the trace, or its delay after the last one's "
+     "end.",
+     choice<kWorkload, &W::sessions, Sessions>(kSessions), "", kOpenLoop},
 
     {"fork.demote", "", "Before a stall, requeue the youngest waiting fork with its whole prompt.",
      ChoiceOption{kOffOn,
                   [](const RunConfig& config) -> std::size_t { return config.fork.demote ? 1 : 0; },
                   [](RunConfig& config, std::size_t index) { config.fork.demote = index == 1; }}},
     {"fork.sole_owner", "", "What a fork does that is the only owner left: copy, or keep the rows.",
-     choice<&RunConfig::fork, &ForkConfig::sole_owner, SoleOwner>(kSoleOwners)},
+     choice<kFork, &F::sole_owner, SoleOwner>(kSoleOwners)},
+    {"fork.copy_lane", "",
+     "Where a fork's copies run: in the compute lane ahead of the forward, or in a lane of their "
+     "own that the forward waits for.",
+     choice<kFork, &F::copy_lane, CopyLane>(kCopyLanes)},
+    {"fork.wait", "",
+     "How the host learns that a step's copies are done: it stands still, or looks when it next "
+     "plans.",
+     choice<kFork, &F::wait, FenceWait>(kFenceWaits)},
+
+    {"fault.step_failed_permille", "of 1000", "Chance that a step fails.",
+     integer<kFault, &X::step_failed_permille>(0, 900)},
+    {"fault.copy_delay_us", "microseconds", "The copies of every step take so much longer.",
+     microseconds<kFault, &X::copy_delay_ps>()},
+    {"fault.copy_lost", "",
+     "The host never learns that the copies of the n-th step that has any are done; 0: it does.",
+     integer<kFault, &X::copy_lost>(0, UINT32_MAX)},
+    {"fault.abort_storm_permille", "of 1000",
+     "Of the live requests, those that are aborted in an abort storm.",
+     integer<kFault, &X::abort_storm_permille>(0, 1'000)},
+    {"fault.abort_storm_steps", "steps", "There is an abort storm every so many steps.",
+     integer<kFault, &X::abort_storm_steps>(1, UINT32_MAX), "", kWithStorms},
 
     {"cost.device", "",
      "Whose step times are simulated: the name of a built-in device (configs/devices), the path of "
@@ -303,30 +368,33 @@ const Option kOptions[] = {
      decimal<kCost, &C::scale>(0, 1'000, 6), "", kWithDevice},
     {"cost.host_us", "microseconds",
      "Time that the host adds to each step: scheduling, launches, sampling.",
-     microseconds<&C::host_ps>(), "", kWithDevice},
+     microseconds<kCost, &C::host_ps>(), "", kWithDevice},
     {"cost.table_entry_us", "microseconds",
      "Time of each block-table entry that a step's attention reads; 0: block size changes no "
      "forward time.",
-     microseconds<&C::table_entry_ps>()},
+     microseconds<kCost, &C::table_entry_ps>()},
+    {"cost.plan_us", "microseconds",
+     "Time in which the host plans a step; with overlap it hides behind the running one.",
+     microseconds<kCost, &C::plan_ps>()},
+    {"cost.copy_launch_us", "microseconds", "Time of launching a step's copies, all together.",
+     microseconds<kCost, &C::copy_launch_ps>()},
     {"cost.step_base_us", "microseconds", "Time of a step, whatever is in it.",
-     microseconds<&C::step_base_ps>(), "", kWithoutDevice},
-    {"cost.row_us", "microseconds", "Time of each row of a step.", microseconds<&C::row_ps>(), "",
-     kWithoutDevice},
+     microseconds<kCost, &C::step_base_ps>(), "", kWithoutDevice},
+    {"cost.row_us", "microseconds", "Time of each row of a step.",
+     microseconds<kCost, &C::row_ps>(), "", kWithoutDevice},
     {"cost.prompt_token_us", "microseconds", "Further time of each prompt token of a step.",
-     microseconds<&C::prompt_token_ps>(), "", kWithoutDevice},
+     microseconds<kCost, &C::prompt_token_ps>(), "", kWithoutDevice},
     {"cost.context_token_us", "microseconds", "Time of each key position that a decode row reads.",
-     microseconds<&C::context_token_ps>(), "", kWithoutDevice},
+     microseconds<kCost, &C::context_token_ps>(), "", kWithoutDevice},
     {"cost.block_copy_us", "microseconds", "Time of copying one block.",
-     microseconds<&C::block_copy_ps>(), "", kWithoutDevice},
+     microseconds<kCost, &C::block_copy_ps>(), "", kWithoutDevice},
     {"cost.state_copy_us", "microseconds", "Time of copying one state slot.",
-     microseconds<&C::state_copy_ps>(), "", kWithState},
+     microseconds<kCost, &C::state_copy_ps>(), "", kWithState},
 
     {"seed", "", "Seed of every random draw.",
      IntegerOption{0, UINT64_MAX, [](const RunConfig& config) { return config.seed; },
                    [](RunConfig& config, std::uint64_t value) { config.seed = value; }}},
 };
-
-constexpr std::array<std::string_view, 1> kNotBuiltYet{"workload.samples"};
 
 constexpr std::uint64_t kPicosecondsPerMicrosecond = 1'000'000;
 
@@ -379,8 +447,6 @@ const Option* find_option(std::string_view path) {
   }
   return nullptr;
 }
-
-std::span<const std::string_view> options_not_built_yet() { return kNotBuiltYet; }
 
 std::string expected_value(const Option& option) {
   const auto range = [&](std::string_view kind, std::uint64_t least, std::uint64_t most) {

@@ -94,9 +94,6 @@ std::span<const Option> all_options();
 /// The option of this path, or nullptr.
 const Option* find_option(std::string_view path);
 
-/// Options that are decided on and not built yet, with the same kind of path.
-std::span<const std::string_view> options_not_built_yet();
-
 /// What a value of this option may be, in words: "an integer from 1 to 65536 token positions".
 std::string expected_value(const Option& option);
 

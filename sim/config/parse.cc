@@ -369,11 +369,6 @@ class ConfigBuilder {
   }
 
   static InputError unknown(const std::string& path, const Origin& place) {
-    for (const std::string_view planned : options_not_built_yet()) {
-      if (path == planned) {
-        return error_at(place, path, "an option that is not built yet", "an option that exists");
-      }
-    }
     return error_at(place, path, "an unknown option", "an option of `pinfold schema`",
                     hint_for_unknown(path));
   }

@@ -80,6 +80,9 @@ struct MemoryConfig {
   Rational available_gib{0, 1};
 };
 
+/// When a turn of a conversation arrives: as in the trace, or some time after the turn before it ended.
+enum class Sessions : std::uint8_t { kOpen, kClosed };
+
 /// workload.*
 struct WorkloadConfig {
   StopMode stop = StopMode::kHidden;  // "hidden" | "known"
@@ -87,12 +90,34 @@ struct WorkloadConfig {
   std::uint32_t concurrency = 0;      // 0: open loop, arrivals as in the trace; N: N requests live
   std::uint32_t drafts = 0;           // draft tokens proposed a step, 0..8
   std::uint32_t draft_acceptance_permille = 700;  // chance that one more draft is accepted
+  // The chance at each draft position of a row, the last one for those behind it; empty: the same at all.
+  std::vector<std::uint32_t> draft_acceptance_by_position;
+  std::uint32_t samples = 1;              // completions of a prompt, where the trace does not say
+  std::uint32_t samples_permille = 1000;  // of the requests that have so many
+  std::uint32_t abort_permille = 0;       // of the requests whose client gives up ...
+  std::uint64_t abort_within_ps =
+      10'000'000'000'000;               // ... at a time within this after the arrival
+  Sessions sessions = Sessions::kOpen;  // "open" | "closed"
 };
+
+/// How the host learns that copies are done: it stands still until then, or looks when it next plans.
+enum class FenceWait : std::uint8_t { kBlock, kPoll };
 
 /// fork.*
 struct ForkConfig {
   bool demote = true;                       // "on" | "off"
   SoleOwner sole_owner = SoleOwner::kCopy;  // "copy" | "adopt"
+  CopyLane copy_lane = CopyLane::kCompute;  // "compute" | "separate"
+  FenceWait wait = FenceWait::kBlock;       // "block" | "poll"
+};
+
+/// fault.*: what goes wrong on purpose. All off by default.
+struct FaultConfig {
+  std::uint32_t step_failed_permille = 0;   // chance that a step fails
+  std::uint64_t copy_delay_ps = 0;          // that the copies of every step take longer
+  std::uint32_t copy_lost = 0;              // the event of the n-th step with copies never comes
+  std::uint32_t abort_storm_permille = 0;   // of the live requests, aborted at once ...
+  std::uint32_t abort_storm_steps = 1'000;  // ... every so many steps
 };
 
 /// cost.*: what a step costs, in integer picoseconds. Without a device: base + per_row * rows +
@@ -105,6 +130,8 @@ struct CostConfig {
   std::uint64_t block_copy_ps = 10'000'000;
   std::uint64_t state_copy_ps = 10'000'000;
   std::uint64_t table_entry_ps = 0;  // each block-table entry that attention reads
+  std::uint64_t plan_ps = 0;         // the host plans a step; hidden behind a running one
+  std::uint64_t copy_launch_ps = 0;  // a step's copies are launched, once for all of them
 
   // With a device: scale * its model's time + host.
   std::string device_name = "none";  // built-in name, path of a device file, or "none"
@@ -122,6 +149,7 @@ struct RunConfig {
   MemoryConfig memory;
   WorkloadConfig workload;
   ForkConfig fork;
+  FaultConfig fault;
   CostConfig cost;
   std::uint64_t seed = 0;
 };

@@ -32,6 +32,7 @@ SchedulerOptions engine_options(const RunConfig& config, bool fast_path) {
   options.fence = engine.fence;
   options.growth_check = engine.growth_check;
   options.sole_owner = config.fork.sole_owner;
+  options.copy_lane = config.fork.copy_lane;
   options.demote = config.fork.demote ? Switch::kOn : Switch::kOff;
   options.fast_path = fast_path ? Switch::kOn : Switch::kOff;
   return options;

@@ -17,6 +17,11 @@ class RunObserver {
   /// A request arrives; what the scheduler answered is in the records that follow.
   virtual void on_arrival(std::uint32_t /*request*/, std::int64_t /*arrival_ns*/) {}
 
+  /// A sequence of a request is about to be added or forked; sample 0 computes the prompt. In a trace
+  /// without samples and forks the sequence's id is the request's number.
+  virtual void on_sequence(SequenceId /*id*/, std::uint32_t /*request*/, std::uint32_t /*sample*/) {
+  }
+
   /// From `from_ns` to `to_ns` every request that the last plan left waiting waited for `cause`, what
   /// refused the head of the queue; a request that arrived meanwhile waited for the running step.
   virtual void on_wait(Cause /*cause*/, std::int64_t /*from_ns*/, std::int64_t /*to_ns*/) {}

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "sim/core/stall_report.h"
 #include "sim/device/fitted_range.h"
 #include "sim/metrics/latency.h"
 #include "sim/metrics/measurement.h"
@@ -17,6 +18,7 @@ enum class Verdict : std::uint8_t { kOk, kStall, kViolation };
 struct RunResult {
   Verdict verdict = Verdict::kOk;
   std::string verdict_detail;  // for stall and violation: who waits for what; rule and event
+  std::optional<StallReport> stall{};
 
   // Of the requests that count (all, unless a window was measured): the benchmark's figures, up to and
   // with the latencies.
@@ -68,6 +70,8 @@ struct RunResult {
   std::uint64_t slots_usable = 0, slots_peak_owned = 0;
 
   std::uint64_t steps = 0;
+  std::uint64_t failed_steps =
+      0;                     // by fault.step_failed_permille; those behind one are not counted
   RangeCounts out_of_range;  // of them, those that the cost model was not made for
   std::uint64_t events = 0;
   std::uint64_t digest = 0;        // of the journal: no time in it

@@ -2,18 +2,22 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
-#include <limits>
+#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "sim/check/shadow.h"
 #include "sim/config/pool_size.h"
+#include "sim/core/arrivals.h"
 #include "sim/core/digest.h"
 #include "sim/core/draw.h"
 #include "sim/core/engine_options.h"
+#include "sim/core/frames.h"
+#include "sim/core/live_request.h"
+#include "sim/core/live_window.h"
+#include "sim/core/stall_report.h"
 #include "sim/core/stops.h"
 #include "sim/core/wait_reason.h"
 #include "sim/device/step_cost.h"
@@ -22,84 +26,6 @@ namespace pinfold::sim {
 namespace {
 
 __extension__ using Wide = unsigned __int128;
-
-constexpr std::int64_t kNotYet = -1;
-
-/// What a request has seen so far.
-struct RequestState {
-  std::int64_t arrival_ns = 0;
-  std::int64_t first_token_ns = kNotYet;
-  std::int64_t last_token_ns = 0;
-  std::int64_t waiting_since_ns = kNotYet;  // kNotYet: it does not wait
-  std::int64_t waited_ns = 0;
-  std::uint64_t join_step = 0;    // its row is in the batch from this step ...
-  std::uint64_t left_step = 0;    // ... up to but not including this one; 0: it stays
-  std::uint32_t emitted = 0;      // tokens; counted with drafts only
-  std::uint32_t batch_index = 0;  // with drafts: where its row is in the batch
-  std::uint32_t stop_epoch = 0;   // epoch of the row that its stop belongs to
-  bool ended = false;
-};
-
-/// A dispatched step, as far as the result's time and latencies need it.
-struct Frame {
-  std::uint64_t step = 0;
-  std::int64_t planned_ns = 0;
-  std::int64_t done_ns = 0;
-  std::uint64_t going_on = 0;          // rows that were in the last step too
-  std::vector<Joined> joined;          // rows that were not
-  std::vector<Chunk> last_chunks;      // prompts that end
-  std::vector<std::uint32_t> leaving;  // requests whose row is not in the next step
-  std::vector<Drafted> rows;           // with drafts: every row of the step
-};
-
-/// The steps in flight, oldest first, in frames that are used again.
-class Frames {
- public:
-  bool empty() const { return count_ == 0; }
-  std::size_t size() const { return count_; }
-  Frame& front() { return frames_[first_ % kSize]; }
-  Frame& back() { return frames_[(first_ + count_ - 1) % kSize]; }
-  Frame& operator[](std::size_t n) { return frames_[(first_ + n) % kSize]; }
-
-  /// A cleared frame behind the others.
-  Frame& push() {
-    PINFOLD_CHECK(count_ < kFlightsMax, "O15", "more steps in flight than any overlap allows");
-    ++count_;
-    Frame& frame = back();
-    frame.joined.clear();
-    frame.last_chunks.clear();
-    frame.leaving.clear();
-    frame.rows.clear();
-    return frame;
-  }
-  /// The oldest frame leaves; it stays readable until the next push().
-  Frame& pop() {
-    Frame& frame = front();
-    ++first_;
-    --count_;
-    return frame;
-  }
-
- private:
-  static constexpr std::size_t kSize = std::bit_ceil(kFlightsMax);  // so that % is a mask
-  std::array<Frame, kSize> frames_;
-  std::size_t first_ = 0;
-  std::size_t count_ = 0;
-};
-
-const char* word_of(Cause cause) {
-  switch (cause) {
-    case Cause::kNone: return "nothing";
-    case Cause::kBlocks: return "blocks";
-    case Cause::kSlot: return "a slot";
-    case Cause::kFence: return "a fence";
-    case Cause::kFork: return "a waiting fork";
-    case Cause::kPressure: return "the head of the queue";
-    case Cause::kRunLimit: return "the run limit";
-    case Cause::kBudget: return "the token budget";
-  }
-  return "?";
-}
 
 ShadowOptions shadow_options(const RunConfig& config) {
   const SchedulerOptions engine = engine_options(config, true);
@@ -112,20 +38,30 @@ ShadowOptions shadow_options(const RunConfig& config) {
   return options;
 }
 
+/// A fork that has arrived and waits until its parent has processed enough.
+struct PendingFork {
+  std::uint64_t request;
+  std::uint64_t parent;  // request
+};
+
+/// Copies whose end the host has not been told of.
+struct CopyFence {
+  std::int64_t at_ns;
+  Ticket ticket;
+};
+
 /// One replay. The loop is the engine's: observe what is due, plan while the overlap allows it, launch,
 /// else wait for the next completion or arrival (rule O15, decision 2).
 class Replay {
  public:
-  Replay(const Trace& trace, const RunConfig& config, const RunOptions& options)
-      : trace_(trace),
-        config_(config),
+  Replay(RequestSource& source, const RunConfig& config, const RunOptions& options)
+      : config_(config),
         options_(options),
         observer_(options.observer),
         windowed_(!options.measure.whole()),
         scheduler_(engine_options(config, options.fast_path)),
-        requests_(trace.requests.size()),
-        stops_(trace.requests.size()),
-        queue_watch_(trace.requests.size(), config.workload.concurrency == 0) {
+        arrivals_(source, config),
+        queue_watch_(source.expected(), config.workload.concurrency == 0) {
     scheduler_.journal().set_enabled(true);
     if (options.shadow) shadow_.emplace(shadow_options(config));
   }
@@ -144,47 +80,46 @@ class Replay {
  private:
   bool hidden() const { return config_.workload.stop == StopMode::kHidden; }
   bool drafting() const { return config_.workload.drafts > 0; }
-  std::uint32_t output_of(std::uint32_t request) const { return trace_.requests[request].output; }
-
-  std::int64_t arrival_in_trace(std::size_t request) const {
-    const Rational& scale = config_.workload.time_scale;
-    const Wide scaled = static_cast<Wide>(trace_.requests[request].arrival_ns) * scale.numerator;
-    return static_cast<std::int64_t>(scaled / scale.denominator);
-  }
 
   // ---- the loop ------------------------------------------------------------------------------------
 
   void loop() {
-    find_next_arrival();
-    if (next_arrival_ns_ != kNeverNs) now_ = waited_upto_ = next_arrival_ns_;
+    if (arrivals_.next_ns() != kNeverNs) now_ = waited_upto_ = first_ns_ = arrivals_.next_ns();
     while (true) {
+      pass_fences();
+      take_aborts();
       take_arrivals();
+      if (!pending_forks_.empty()) release_forks();
       const bool may_plan = frames_.size() <= config_.engine.overlap;
       if (may_plan) plan();
+      if (host_waits_) return stall(lost_wait());
       if (may_plan && !plan_.empty) continue;  // as far ahead as the overlap allows
       const bool in_flight = !frames_.empty();
-      const bool arrivals = next_arrival_ns_ != kNeverNs;
-      if (may_plan && !in_flight && scheduler_.unfinished() > 0) {
+      const std::int64_t fence_ns = fences_.empty() ? kNeverNs : fences_.front().at_ns;
+      if (may_plan && !in_flight && scheduler_.unfinished() > 0 && fence_ns == kNeverNs) {
         if (scheduler_.nothing_pending()) return stall("nothing is in flight and nothing can run");
+        if (lost_fences_ > 0) return stall("nothing can run but what waits for a lost fence");
       }
       if (passes_without_progress_ >
           4 * std::uint64_t{scheduler_.running_count() + scheduler_.waiting_count()} + 64) {
         return stall("steps run without progress");
       }
-      // An arrival may be planned at once only if the overlap has room for another step.
-      if (may_plan && arrivals && (!in_flight || next_arrival_ns_ < frames_.front().done_ns)) {
-        advance_to(next_arrival_ns_);
+      // A client may be heard at once only if the overlap has room for another step.
+      const std::int64_t client_ns = std::min(arrivals_.next_ns(), arrivals_.next_abort_ns());
+      const std::int64_t idle_ns = in_flight ? kNeverNs : fence_ns;
+      const std::int64_t next_ns = std::min(client_ns, idle_ns);
+      if (may_plan && next_ns != kNeverNs && (!in_flight || next_ns < frames_.front().done_ns)) {
+        if (!in_flight && scheduler_.unfinished() == 0 && !arrivals_.more() &&
+            idle_ns == kNeverNs) {
+          return;  // only clients of ended requests are left to give up
+        }
+        advance_to(next_ns);
       } else if (in_flight) {
         complete();
       } else {
         return;
       }
     }
-  }
-
-  void find_next_arrival() {
-    next_arrival_ns_ =
-        next_ < requests_.size() && !closed_loop() ? arrival_in_trace(next_) : kNeverNs;
   }
 
   void advance_to(std::int64_t ns) {
@@ -194,71 +129,199 @@ class Replay {
     now_ = ns;
   }
 
+  // ---- clients -------------------------------------------------------------------------------------
+
   void take_arrivals() {
-    while (next_arrival_ns_ <= now_ || another_is_due()) {
-      const std::uint32_t request = static_cast<std::uint32_t>(next_++);
-      requests_[request].arrival_ns = closed_loop() ? now_ : next_arrival_ns_;
-      find_next_arrival();
+    while (arrivals_.take(now_, requests_.size(), arrival_)) {
+      LiveRequest& request = requests_.add(arrival_.number);
+      std::swap(request.asked, arrival_.asked);
+      request.arrival_ns = arrival_.at_ns;
+      if (!any_arrival_) first_ns_ = arrival_.at_ns;
+      any_arrival_ = true;
+      note_counted_arrival(arrival_.at_ns);
       queue_watch_.arrive(scheduler_.waiting_count());
       if (observer_ != nullptr) {
-        observer_->on_arrival(request, requests_[request].arrival_ns);
+        observer_->on_arrival(static_cast<std::uint32_t>(arrival_.number), arrival_.at_ns);
       }
-      const Answer answer = scheduler_.add(SequenceId{request}, spec_of(request));
-      if (answer == Answer::kNever) {
-        if (counts(request)) ++result_.rejected_never;
-        requests_[request].ended = true;
-        note_end(request);
+      request.live = 1;
+      request.unforked = request.asked.output > 1 ? request.asked.samples - 1 : 0;
+      if (request.asked.fork_of != kNoRequest) {
+        pending_forks_.push_back({arrival_.number, request.asked.fork_of});
       } else {
-        requests_[request].waiting_since_ns = requests_[request].arrival_ns;
-        arrived_.push_back(requests_[request].arrival_ns);
+        begin(arrival_.number, request);
       }
     }
   }
 
-  // Requests outside the measured window run like the others and count in no figure of the benchmark.
-  bool counts(std::uint32_t request) const {
-    return !windowed_ || options_.measure.counts(requests_[request].arrival_ns);
+  Member& new_member(std::uint64_t number, std::uint32_t sample, std::uint32_t output,
+                     SequenceId& id) {
+    id = SequenceId{next_sequence_++};
+    Member& member = members_.add(value_of(id));
+    member.request = number;
+    member.sample = sample;
+    member.output = output;
+    if (observer_ != nullptr) {
+      observer_->on_sequence(id, static_cast<std::uint32_t>(number), sample);
+    }
+    return member;
   }
 
-  void note_end(std::uint32_t request) {
-    last_end_ns_ = now_;
-    if (counts(request)) last_counted_end_ns_ = now_;
-  }
-
-  // Closed loop: the next request of the trace arrives when there is room among the live ones.
-  bool closed_loop() const { return config_.workload.concurrency > 0; }
-  bool another_is_due() const {
-    return closed_loop() && next_ < requests_.size() &&
-           scheduler_.unfinished() < config_.workload.concurrency;
-  }
-
-  RequestSpec spec_of(std::uint32_t request) const {
-    const TraceRequest& asked = trace_.requests[request];
+  RequestSpec spec_of(const LiveRequest& request, std::uint32_t output) const {
+    const TraceRequest& asked = request.asked;
     RequestSpec spec;
     spec.prompt = TokenCount(asked.prompt);
     spec.stop = config_.workload.stop;
     spec.drafts = TokenCount(config_.workload.drafts);
+    spec.priority = asked.priority;
     // Decision 1: without max_tokens in the trace the limit is the output where it is known, else
     // whatever the model's length allows (which add() clips to).
-    spec.limit = TokenCount(hidden() ? config_.engine.max_model_len : asked.output);
+    const std::uint32_t hidden_limit =
+        asked.limit > 0 ? std::max(asked.limit, asked.output) : config_.engine.max_model_len;
+    spec.limit = TokenCount(hidden() ? hidden_limit : output);
     return spec;
+  }
+
+  // The sequence that computes the request's prompt.
+  void begin(std::uint64_t number, LiveRequest& request) {
+    SequenceId id{};
+    Member& member = new_member(number, 0, request.asked.output, id);
+    request.first = id;
+    request.begun = true;
+    const Answer answer = scheduler_.add(id, spec_of(request, request.asked.output));
+    begun(id, member, request.arrival_ns, answer);
+  }
+
+  // After add() or fork().
+  void begun(SequenceId id, Member& member, std::int64_t since_ns, Answer answer) {
+    if (answer == Answer::kNever) {
+      end_member(id, member, EndReason::kNever, 0);
+    } else if (scheduler_.view(id).phase == Phase::kWaiting) {
+      member.waiting_since_ns = since_ns;
+      arrived_.push_back(since_ns);
+    }
+  }
+
+  // A fork of a request goes ahead once its parent has processed enough, or has ended.
+  void release_forks() {
+    std::size_t kept = 0;
+    for (std::size_t n = 0; n < pending_forks_.size(); ++n) {
+      const PendingFork fork = pending_forks_[n];
+      LiveRequest* const request = requests_.find(fork.request);
+      if (request == nullptr) continue;  // given up before it began
+      LiveRequest* const parent = requests_.find(fork.parent);
+      if (parent != nullptr && !parent->begun) {  // a fork of a fork
+        pending_forks_[kept++] = fork;
+        continue;
+      }
+      const bool lives = parent != nullptr && scheduler_.knows(parent->first);
+      if (lives) {
+        const SequenceView view = scheduler_.view(parent->first);
+        const TokenCount least(std::max(request->asked.fork_at, std::uint32_t{1}));
+        if (view.rows.processed < least) {
+          pending_forks_[kept++] = fork;
+          continue;
+        }
+      }
+      const SequenceId parent_id = lives ? parent->first : kNoParent;
+      SequenceId id{};
+      Member& member = new_member(fork.request, 0, request->asked.output, id);
+      request->first = id;
+      request->begun = true;
+      const Answer answer =
+          scheduler_.fork(parent_id, id, spec_of(*request, request->asked.output));
+      begun(id, member, now_, answer);
+    }
+    pending_forks_.resize(kept);
+  }
+
+  // The prompt of a request with samples has been computed: the others fork it at its settled count.
+  void fork_samples(std::uint64_t number, LiveRequest& request) {
+    const std::uint32_t count = request.unforked;
+    request.unforked = 0;
+    request.live += count;
+    const SequenceId parent = request.first;
+    const std::uint32_t samples = request.asked.samples;
+    // A sample's first token comes out of the prompt's step, like the first sample's.
+    const std::uint32_t own = request.asked.output - 1;
+    for (std::uint32_t sample = samples - count; sample < samples; ++sample) {
+      SequenceId id{};
+      Member& member = new_member(number, sample, own, id);
+      member.first_token_ns = request.first_token_ns;
+      member.last_token_ns = request.first_token_ns;
+      request.others.push_back(id);
+      const Answer answer = scheduler_.fork(parent, id, spec_of(request, own));
+      begun(id, member, now_, answer);
+    }
+  }
+
+  void take_aborts() {
+    std::uint64_t number = 0;
+    while (arrivals_.take_abort(now_, number)) abort_request(number);
+  }
+
+  void abort_request(std::uint64_t number) {
+    LiveRequest* const request = requests_.find(number);
+    if (request == nullptr) return;
+    request->aborted = true;
+    request->unforked = 0;
+    if (!request->begun) {  // a fork that still waits for its parent
+      request->live = 0;
+      finish_request(number, *request);
+      return;
+    }
+    std::vector<SequenceId> members = request->others;
+    members.insert(members.begin(), request->first);
+    account_waiting();  // one that waits does so no longer than until now
+    const std::uint64_t requeued = requeues();
+    const std::size_t unread = scheduler_.journal().unread().size();
+    for (const SequenceId id : members) scheduler_.abort(id);
+    if (requeues() != requeued) note_requeued(unread, true);  // forks that had not pinned it yet
+    take_ends();
+    waiting_ = scheduler_.waiting_count();
+  }
+
+  // Every so many steps many clients give up at once.
+  void abort_storm(std::uint64_t step) {
+    const FaultConfig& fault = config_.fault;
+    if (fault.abort_storm_permille == 0 || step % fault.abort_storm_steps != 0) return;
+    std::vector<std::uint64_t> hit;
+    requests_.for_each([&](std::uint64_t number, LiveRequest&) {
+      if (draw_permille(config_.seed, Stream::kFault, number, step) < fault.abort_storm_permille) {
+        hit.push_back(number);
+      }
+    });
+    for (const std::uint64_t number : hit) abort_request(number);
+  }
+
+  // Requests outside the measured window run like the others and count in no figure of the benchmark.
+  bool counts(std::int64_t arrival_ns) const {
+    return !windowed_ || options_.measure.counts(arrival_ns);
+  }
+  bool counts(const Member& member) {
+    return !windowed_ || options_.measure.counts(requests_[member.request].arrival_ns);
+  }
+
+  void note_counted_arrival(std::int64_t arrival_ns) {
+    if (!counts(arrival_ns)) return;
+    ++result_.requests;
+    first_counted_ns_ = std::min(first_counted_ns_, arrival_ns);
   }
 
   // ---- planning ------------------------------------------------------------------------------------
 
   void plan() {
     account_waiting();
-    const std::uint64_t preemptions = scheduler_.stats().preemptions;
+    const std::uint64_t requeued = requeues();
     const std::uint64_t recomputed = scheduler_.stats().recomputed_rows;
     const std::size_t unread = scheduler_.journal().unread().size();
     scheduler_.plan_step(plan_);
     if (observer_ != nullptr) tell_observer();
-    if (!scheduler_.ended().empty()) take_ends();
     cause_ = plan_.cause;
-    waiting_ = scheduler_.waiting_count();
     note_left();
     note_admitted();
-    if (scheduler_.stats().preemptions != preemptions) note_preempted(unread);
+    if (requeues() != requeued) note_requeued(unread, true);
+    if (!scheduler_.ended().empty()) take_ends();
+    waiting_ = scheduler_.waiting_count();
     if (!plan_.empty) {
       const std::uint64_t redone = scheduler_.stats().recomputed_rows - recomputed;
       const bool progress = plan_.decode_rows > 0 || plan_.prompt_rows > redone;
@@ -284,111 +347,169 @@ class Replay {
   }
 
   void note_admitted() {
-    for (const Chunk& chunk : plan_.chunks) stop_waiting(requests_[value_of(chunk.sequence)]);
+    for (const Chunk& chunk : plan_.chunks) stop_waiting(members_[value_of(chunk.sequence)]);
   }
 
-  void stop_waiting(RequestState& request) {
-    if (request.waiting_since_ns == kNotYet) return;
-    request.waited_ns += now_ - request.waiting_since_ns;
-    request.waiting_since_ns = kNotYet;
+  void stop_waiting(Member& member) {
+    if (member.waiting_since_ns == kNotYet) return;
+    member.waited_ns += now_ - member.waiting_since_ns;
+    member.waiting_since_ns = kNotYet;
   }
 
-  // A plan does not name its victims; the journal does, in what was written since byte `from`.
-  void note_preempted(std::size_t from) {
+  // Events that put a sequence into the queue again.
+  std::uint64_t requeues() const {
+    const SchedulerStats& stats = scheduler_.stats();
+    return stats.preemptions + stats.sharing_lost + stats.forks_missed;
+  }
+
+  // Neither a plan nor a result names who was put into the queue again; the journal does, in what was
+  // written since byte `from`.
+  void note_requeued(std::size_t from, bool by_plan) {
     const std::span<const std::byte> bytes = scheduler_.journal().unread();
     for (std::size_t at = from; at < bytes.size();) {
       Record record;
       std::memcpy(&record, bytes.data() + at, sizeof record);
       at += sizeof record + ids_after(record) * sizeof(BlockId);
-      if (record.verb != Verb::kPreempt) continue;
-      RequestState& request = requests_[record.sequence];
-      if (!request.ended) request.waiting_since_ns = now_;
+      const bool requeued = record.verb == Verb::kPreempt || record.verb == Verb::kDemote ||
+                            record.verb == Verb::kForkMissed;
+      Member* const member = requeued ? members_.find(record.sequence) : nullptr;
+      if (member == nullptr || member->waiting_since_ns != kNotYet) continue;
+      if (!scheduler_.knows(SequenceId{record.sequence})) continue;
+      if (scheduler_.view(SequenceId{record.sequence}).phase != Phase::kWaiting) continue;
+      member->waiting_since_ns = now_;
+      if (!by_plan) arrived_.push_back(now_);
     }
   }
 
   void note_left() {
     for (const Left& left : plan_.left) {
-      const std::uint32_t request = value_of(left.sequence);
-      RequestState& state = requests_[request];
+      Member* const member = members_.find(value_of(left.sequence));
+      if (member == nullptr) continue;
       const std::uint64_t next_step = value_of(scheduler_.done()) + frames_.size() + 1;
-      state.left_step = next_step;
-      if (windowed_ && !state.ended && counts(request)) --rows_counted_;
+      member->left_step = next_step;
+      if (windowed_ && counts(*member)) --rows_counted_;
       if (drafting()) {
-        leave_batch(request);
+        leave_batch(*member);
       } else if (hidden()) {
-        stops_.leave(request, next_step);
+        Stops::leave(*member, next_step);
       }
+      if (std::exchange(member->voided, false)) continue;
       if (frames_.empty()) {
-        state.last_token_ns = last_result_ns_;
+        member->last_token_ns = last_result_ns_;
       } else {
-        frames_.back().leaving.push_back(request);
+        frames_.back().leaving.push_back(left.sequence);
       }
     }
   }
 
-  void leave_batch(std::uint32_t request) {
-    const std::uint32_t at = requests_[request].batch_index;
+  void leave_batch(const Member& member) {
+    const std::uint32_t at = member.batch_index;
     batch_[at] = batch_.back();
-    requests_[value_of(batch_[at].sequence)].batch_index = at;
+    members_[value_of(batch_[at].sequence)].batch_index = at;
     batch_.pop_back();
   }
 
   void launch() {
     const std::uint64_t step = value_of(plan_.step);
+    const std::int64_t planned_ns = now_;
+    if (config_.cost.plan_ps > 0) advance_to(now_ + picoseconds_.take_ns(config_.cost.plan_ps));
     Frame& frame = frames_.push();
     frame.step = step;
-    frame.planned_ns = now_;
+    frame.planned_ns = planned_ns;
     frame.going_on = windowed_ ? rows_counted_ : plan_.decode_rows - plan_.joined.size();
     frame.joined.swap(plan_.joined);
     for (const Joined& joined : frame.joined) {
-      const std::uint32_t request = value_of(joined.sequence);
-      requests_[request].join_step = step;
-      requests_[request].left_step = 0;
-      if (windowed_ && counts(request)) ++rows_counted_;
-      expect_stop(request, joined.epoch, joined.tokens_before.value, step);
+      Member& member = members_[value_of(joined.sequence)];
+      member.join_step = step;
+      member.left_step = 0;
+      if (windowed_ && counts(member)) ++rows_counted_;
+      expect_stop(joined.sequence, member, joined.epoch, joined.tokens_before.value, step);
       if (drafting()) {
-        requests_[request].batch_index = static_cast<std::uint32_t>(batch_.size());
+        member.batch_index = static_cast<std::uint32_t>(batch_.size());
         batch_.push_back({joined.sequence, joined.epoch, TokenCount(0)});
       }
     }
     for (const Chunk& chunk : plan_.chunks) {
       if (!chunk.last) continue;
       frame.last_chunks.push_back(chunk);
-      const std::uint32_t request = value_of(chunk.sequence);
+      Member& member = members_[value_of(chunk.sequence)];
       // Any other stop is known once its row joins, which may be later than the next step.
-      const bool only_token = chunk.tokens_before.value + 1 >= output_of(request);
-      if (only_token) expect_stop(request, chunk.epoch, chunk.tokens_before.value, step);
+      const bool only_token = chunk.tokens_before.value + 1 >= member.output;
+      if (only_token) {
+        expect_stop(chunk.sequence, member, chunk.epoch, chunk.tokens_before.value, step);
+      }
     }
     if (drafting()) {
       frame.rows = batch_;
       for (const Drafted& row : plan_.drafted) {
-        frame.rows[requests_[value_of(row.sequence)].batch_index].drafts = row.drafts;
+        frame.rows[members_[value_of(row.sequence)].batch_index].drafts = row.drafts;
       }
     }
     const StepCost cost = step_cost(config_.cost, config_.engine.block_size, plan_);
     result_.out_of_range.note(cost.limits_passed);
-    std::int64_t copies_done = std::max(lane_free_ns_, now_);
-    if (cost.copies_ps > 0) copies_done += picoseconds_.take_ns(cost.copies_ps);
-    lane_free_ns_ = copies_done + picoseconds_.take_ns(cost.forward_ps);
+    const bool copies = value_of(plan_.copy_ticket) != 0;
+    std::int64_t copies_ns = picoseconds_.take_ns(cost.copies_ps);
+    if (copies) {
+      copies_ns += picoseconds_.take_ns(config_.cost.copy_launch_ps + config_.fault.copy_delay_ps);
+    }
+    // A lane of their own lets copies run beside an earlier step's forward; their own forward waits.
+    std::int64_t& copy_lane_ns = separate_copies() ? copy_lane_free_ns_ : lane_free_ns_;
+    const std::int64_t copies_done = std::max(copy_lane_ns, now_) + copies_ns;
+    if (copies) copy_lane_ns = copies_done;
+    const std::int64_t start_ns = copies ? std::max(lane_free_ns_, copies_done) : lane_free_ns_;
+    lane_free_ns_ = std::max(start_ns, now_) + picoseconds_.take_ns(cost.forward_ps);
     frame.done_ns = lane_free_ns_;
     ++result_.steps;
-    if (value_of(plan_.copy_ticket) != 0) {
-      // The host waits for the copies' fence in the same step (decision 6).
-      advance_to(std::max(now_, copies_done));
-      scheduler_.on_passed(Lane::kCompute, plan_.copy_ticket);
+    if (copies) await_copies(copies_done);
+  }
+
+  bool separate_copies() const { return config_.fork.copy_lane == CopyLane::kSeparate; }
+  Lane copy_lane() const { return separate_copies() ? Lane::kCopy : Lane::kCompute; }
+
+  // Decision 6: the host waits for the copies' fence in the same step, or looks when it next plans.
+  void await_copies(std::int64_t done_ns) {
+    ++copy_steps_;
+    const bool lost = config_.fault.copy_lost == copy_steps_;
+    if (lost) {
+      ++lost_fences_;
+      lost_ticket_ = plan_.copy_ticket;
+      lost_step_ = value_of(plan_.step);
+      host_waits_ = config_.fork.wait == FenceWait::kBlock;
+    } else if (config_.fork.wait == FenceWait::kBlock) {
+      advance_to(std::max(now_, done_ns));
+      scheduler_.on_passed(copy_lane(), plan_.copy_ticket);
+    } else {
+      fences_.push_back({done_ns, plan_.copy_ticket});
     }
+  }
+
+  // An event on an in-order lane proves every earlier one, a lost one among them.
+  void pass_fences() {
+    while (!fences_.empty() && fences_.front().at_ns <= now_) {
+      const Ticket ticket = fences_.front().ticket;
+      fences_.pop_front();
+      if (!separate_copies() && ticket <= compute_passed_) continue;
+      scheduler_.on_passed(copy_lane(), ticket);
+      if (ticket > lost_ticket_) lost_fences_ = 0;
+    }
+  }
+
+  std::string lost_wait() const {
+    return "the host waits for the copies of step " + std::to_string(lost_step_) +
+           ", and their event was lost: ticket " + std::to_string(value_of(lost_ticket_)) +
+           (separate_copies() ? " of the copy lane" : " of the compute lane");
   }
 
   // Without drafts a row yields one token a step and `before` tokens precede its first one, so the step
   // of its last one is known.
-  void expect_stop(std::uint32_t request, std::uint32_t epoch, std::uint32_t before,
+  void expect_stop(SequenceId id, Member& member, std::uint32_t epoch, std::uint32_t before,
                    std::uint64_t step) {
     if (!hidden() || drafting()) return;
-    const std::uint32_t output = std::max(output_of(request), std::uint32_t{1});
+    const std::uint32_t output = std::max(member.output, std::uint32_t{1});
     if (before >= output) return;  // an overrun row: its stop is in flight
-    if (stops_.has(request)) return;
-    stops_.set(request, step + (output - before) - 1);
-    requests_[request].stop_epoch = epoch;
+    if (Stops::has(member)) return;
+    stops_.set(value_of(id), member, step + (output - before) - 1);
+    member.stop_epoch = epoch;
   }
 
   // ---- results -------------------------------------------------------------------------------------
@@ -396,105 +517,189 @@ class Replay {
   void complete() {
     Frame& frame = frames_.pop();
     advance_to(std::max(now_, frame.done_ns));
+    pass_fences();
+    const bool fails = !frame.failed && step_fails(frame.step);
     exceptions_.clear();
-    if (drafting()) {
-      draft_results(frame);
-    } else {
-      plain_results(frame);
+    if (fails) {
+      void_steps(frame);
+    } else if (!frame.failed) {
+      if (drafting()) {
+        draft_results(frame);
+      } else {
+        plain_results(frame);
+      }
     }
+    const std::uint64_t requeued = requeues();
+    const std::size_t unread = scheduler_.journal().unread().size();
     scheduler_.on_step_complete(
-        {StepNumber{frame.step}, false, exceptions_.data(), exceptions_.size()});
+        {StepNumber{frame.step}, fails, exceptions_.data(), exceptions_.size()});
+    compute_passed_ = Ticket{2 * frame.step};
+    if (!separate_copies() && compute_passed_ > lost_ticket_) lost_fences_ = 0;
+    if (requeues() != requeued) note_requeued(unread, false);
     if (!scheduler_.ended().empty()) take_ends();
-    for (const std::uint32_t request : frame.leaving) requests_[request].last_token_ns = now_;
-    last_result_ns_ = now_;
+    if (!frame.failed) {
+      for (const SequenceId id : frame.leaving) {
+        Member* const member = members_.find(value_of(id));
+        if (member != nullptr) member->last_token_ns = now_;
+      }
+      last_result_ns_ = now_;
+      fork_after(frame);
+    }
     timed_[timed_count_++] = {frame.step, static_cast<std::uint64_t>(frame.planned_ns),
                               static_cast<std::uint64_t>(now_)};
     if (timed_count_ == timed_.size()) drain_timed();
+    abort_storm(frame.step);
     drain();
+  }
+
+  bool step_fails(std::uint64_t step) const {
+    const std::uint32_t permille = config_.fault.step_failed_permille;
+    return permille > 0 && draw_permille(config_.seed, Stream::kFault, step, 1) < permille;
+  }
+
+  // Decision 9: nothing of the failed step or of the steps behind it is delivered. Every row leaves the
+  // batch with the next plan and joins again, and stops come with the rows that then yield them.
+  void void_steps(Frame& failed) {
+    failed.failed = true;
+    ++result_.failed_steps;
+    for (std::size_t n = 0; n < frames_.size(); ++n) frames_[n].failed = true;
+    const auto undo = [&](SequenceId id) {
+      Member* const member = members_.find(value_of(id));
+      if (member != nullptr && member->join_step < failed.step) {
+        member->last_token_ns = last_result_ns_;
+      }
+    };
+    for (const SequenceId id : failed.leaving) undo(id);
+    for (std::size_t n = 0; n < frames_.size(); ++n) {
+      for (const SequenceId id : frames_[n].leaving) undo(id);
+    }
+    members_.for_each([&](std::uint64_t id, Member& member) {
+      Stops::forget(member);
+      if (member.join_step == 0 || member.left_step != 0) return;
+      undo(SequenceId{static_cast<std::uint32_t>(id)});
+      member.voided = true;
+    });
   }
 
   // Every row yields one token. Rows of the last step share one inter-token latency.
   void plain_results(const Frame& frame) {
     if (hidden()) {
-      stops_.take_due(frame.step, [&](std::uint32_t request) {
-        const TokenCount tokens(output_of(request) > 0 ? 1 : 0);
-        exceptions_.push_back({SequenceId{request}, requests_[request].stop_epoch, tokens, true});
+      stops_.take_due(frame.step, members_, [&](std::uint32_t id, const Member& member) {
+        const TokenCount tokens(member.output > 0 ? 1 : 0);
+        exceptions_.push_back({SequenceId{id}, member.stop_epoch, tokens, true});
       });
     }
     itl_.add(now_ - last_result_ns_, frame.going_on);
     for (const Joined& joined : frame.joined) {
-      const RequestState& state = requests_[value_of(joined.sequence)];
-      if (!state.ended && counts(value_of(joined.sequence))) itl_.add(now_ - state.last_token_ns);
+      Member* const member = members_.find(value_of(joined.sequence));
+      if (member != nullptr) deliver(*member);
     }
     for (const Chunk& chunk : frame.last_chunks) deliver_from_prompt(chunk);
   }
 
-  void deliver_from_prompt(const Chunk& chunk) {
-    const std::uint32_t request = value_of(chunk.sequence);
-    RequestState& state = requests_[request];
-    if (state.ended || output_of(request) == 0) return;
-    if (state.first_token_ns == kNotYet) {
-      state.first_token_ns = now_;
-      if (observer_ != nullptr) observer_->on_first_token(request, now_);
-    } else if (counts(request)) {
-      itl_.add(now_ - state.last_token_ns);  // prefill again after a preemption
+  // A token that is not the steady next one of its row: the first one, or one behind a gap.
+  void deliver(Member& member) {
+    if (member.first_token_ns == kNotYet) {
+      member.first_token_ns = now_;
+      LiveRequest& request = requests_[member.request];
+      if (request.first_token_ns == kNotYet) {
+        request.first_token_ns = now_;
+        if (observer_ != nullptr) {
+          observer_->on_first_token(static_cast<std::uint32_t>(member.request), now_);
+        }
+      }
+    } else if (counts(member)) {
+      itl_.add(now_ - member.last_token_ns);
     }
-    state.last_token_ns = now_;
+    member.last_token_ns = now_;
+  }
+
+  void deliver_from_prompt(const Chunk& chunk) {
+    Member* const member = members_.find(value_of(chunk.sequence));
+    if (member == nullptr || member->output == 0) return;
+    deliver(*member);
   }
 
   // Every row is looked at: how many drafts were accepted is drawn for the token positions that the
   // row turned out to hold.
   void draft_results(const Frame& frame) {
     for (const Drafted& row : frame.rows) {
-      const std::uint32_t request = value_of(row.sequence);
-      RequestState& state = requests_[request];
-      if (state.ended) continue;
-      const std::uint32_t left = output_of(request) - state.emitted;
-      std::uint32_t accepted = 1;
-      while (accepted <= row.drafts.value && accepted < left &&
-             accepts(request, state.emitted + accepted)) {
-        ++accepted;
-      }
-      yield(request, row.epoch, accepted);
-      if (counts(request)) itl_.add(now_ - state.last_token_ns);
-      state.last_token_ns = now_;
+      Member* const member = members_.find(value_of(row.sequence));
+      if (member == nullptr) continue;
+      const std::uint32_t left = member->output - member->emitted;
+      const std::uint32_t accepted = 1 + accepted_drafts(*member, row.drafts.value, left - 1);
+      yield(row.sequence, *member, row.epoch, accepted);
+      deliver(*member);
     }
     for (const Chunk& chunk : frame.last_chunks) {
-      const std::uint32_t request = value_of(chunk.sequence);
-      RequestState& state = requests_[request];
-      if (state.ended) continue;
+      Member* const member = members_.find(value_of(chunk.sequence));
+      if (member == nullptr) continue;
       deliver_from_prompt(chunk);
-      if (output_of(request) > 0) {
-        yield(request, chunk.epoch, 1);
+      if (member->output > 0) {
+        yield(chunk.sequence, *member, chunk.epoch, 1);
       } else if (hidden()) {
         exceptions_.push_back({chunk.sequence, chunk.epoch, TokenCount(0), true});
       }
     }
   }
 
-  bool accepts(std::uint32_t request, std::uint32_t token) const {
-    return draw_permille(config_.seed, Stream::kDraftAcceptance, request, token) <
-           config_.workload.draft_acceptance_permille;
+  // Drafts of one verify row that the target accepts, as the trace says or as drawn; the output may stop
+  // inside the row.
+  std::uint32_t accepted_drafts(Member& member, std::uint32_t drafts, std::uint32_t most) {
+    const LiveRequest& request = requests_[member.request];
+    const std::uint32_t row = member.verify_rows++;
+    if (!request.asked.accepted.empty()) {
+      const std::uint32_t given =
+          row < request.asked.accepted.size() ? request.asked.accepted[row] : 0;
+      return std::min({given, drafts, most});
+    }
+    std::uint32_t accepted = 0;
+    while (accepted < std::min(drafts, most) &&
+           accepts(member, member.emitted + 1 + accepted, accepted)) {
+      ++accepted;
+    }
+    return accepted;
   }
 
-  void yield(std::uint32_t request, std::uint32_t epoch, std::uint32_t tokens) {
-    RequestState& state = requests_[request];
-    state.emitted += tokens;
-    const bool stop = hidden() && state.emitted == output_of(request);
-    if (tokens == 1 && !stop) return;  // the uniform result
-    exceptions_.push_back({SequenceId{request}, epoch, TokenCount(tokens), stop});
+  bool accepts(const Member& member, std::uint32_t token, std::uint32_t position) const {
+    const WorkloadConfig& workload = config_.workload;
+    const std::vector<std::uint32_t>& table = workload.draft_acceptance_by_position;
+    const std::uint32_t permille = table.empty()
+                                       ? workload.draft_acceptance_permille
+                                       : table[std::min<std::size_t>(position, table.size() - 1)];
+    const std::uint64_t key = member.request | std::uint64_t{member.sample} << 48;
+    return draw_permille(config_.seed, Stream::kDraftAcceptance, key, token) < permille;
   }
+
+  void yield(SequenceId id, Member& member, std::uint32_t epoch, std::uint32_t tokens) {
+    member.emitted += tokens;
+    const bool stop = hidden() && member.emitted == member.output;
+    if (tokens == 1 && !stop) return;  // the uniform result
+    exceptions_.push_back({id, epoch, TokenCount(tokens), stop});
+  }
+
+  void fork_after(const Frame& frame) {
+    for (const Chunk& chunk : frame.last_chunks) {
+      const Member* const member = members_.find(value_of(chunk.sequence));
+      if (member == nullptr || member->sample != 0) continue;
+      const std::uint64_t number = member->request;
+      LiveRequest& request = requests_[number];
+      if (request.unforked == 0) continue;
+      // Preempted since: its rows are gone, and the next time its prompt is computed will do.
+      if (scheduler_.view(request.first).epoch != chunk.epoch) continue;
+      fork_samples(number, request);
+    }
+    if (!scheduler_.ended().empty()) take_ends();
+  }
+
+  // ---- ends ----------------------------------------------------------------------------------------
 
   void take_ends() {
-    for (const Ended& ended : scheduler_.ended()) {
-      const std::uint32_t request = value_of(ended.sequence);
-      RequestState& state = requests_[request];
-      state.ended = true;
-      note_end(request);
-      stop_waiting(state);
-      overrun(request);
-      if (counts(request)) count_end(request, ended);
-      ++ended_;
+    for (std::size_t n = 0; n < scheduler_.ended().size(); ++n) {
+      const Ended ended = scheduler_.ended()[n];
+      Member* const member = members_.find(value_of(ended.sequence));
+      if (member == nullptr) continue;  // NEVER at once: add() and fork() said so
+      end_member(ended.sequence, *member, ended.reason, ended.emitted.value);
     }
     scheduler_.clear_ended();
     if (options_.progress && ended_ >= next_progress_) {
@@ -503,48 +708,84 @@ class Replay {
     }
   }
 
-  void count_end(std::uint32_t request, const Ended& ended) {
-    switch (ended.reason) {
-      case EndReason::kStop:
-      case EndReason::kLimit: complete_request(request, ended); break;
-      case EndReason::kNever: ++result_.rejected_never; break;
-      case EndReason::kAborted: ++result_.aborted; break;
+  void end_member(SequenceId id, Member& member, EndReason reason, std::uint32_t emitted) {
+    const std::uint64_t number = member.request;
+    LiveRequest& request = requests_[number];
+    stop_waiting(member);
+    overrun(member);
+    request.waited_ns += member.waited_ns;
+    waited_ended_ns_ += member.waited_ns;
+    // A sample's first token came out of the prompt's step.
+    const std::uint32_t tokens = emitted + (member.sample > 0 ? 1 : 0);
+    request.emitted += tokens;
+    if (reason == EndReason::kNever) request.never = true;
+    if (reason == EndReason::kAborted) request.aborted = true;
+    const bool whole = reason == EndReason::kStop || reason == EndReason::kLimit;
+    if (whole && tokens > 1 && request.first_token_ns != kNotYet) {
+      const std::int64_t tpot_ns =
+          divide_half_up(static_cast<std::uint64_t>(now_ - request.first_token_ns), tokens - 1);
+      request.tpot_ns = std::max(request.tpot_ns, tpot_ns);
+      if (counts(request.arrival_ns)) tpot_.add(tpot_ns);
     }
+    const bool computes_prompt = member.sample == 0;
+    members_.remove(value_of(id));
+    --request.live;
+    if (computes_prompt && request.unforked > 0) {
+      if (whole) {
+        fork_samples(number, request);  // too late to share anything
+      } else {
+        request.unforked = 0;
+      }
+    }
+    if (request.live == 0) finish_request(number, requests_[number]);
   }
 
   // Its rows in steps behind this one deliver nothing any more.
-  void overrun(std::uint32_t request) {
-    const RequestState& state = requests_[request];
-    const bool in_batch = state.join_step > 0 && state.left_step == 0;
-    if (in_batch && drafting()) leave_batch(request);
-    if (in_batch && windowed_ && counts(request)) --rows_counted_;
+  void overrun(const Member& member) {
+    const bool in_batch = member.join_step > 0 && member.left_step == 0;
+    if (in_batch && drafting()) leave_batch(member);
+    if (in_batch && windowed_ && counts(member)) --rows_counted_;
     for (std::size_t n = 0; n < frames_.size(); ++n) {
       Frame& frame = frames_[n];
-      const bool row = state.join_step > 0 && state.join_step < frame.step &&
-                       (state.left_step == 0 || frame.step < state.left_step);
-      if (row && counts(request)) --frame.going_on;
+      const bool row = member.join_step > 0 && member.join_step < frame.step &&
+                       (member.left_step == 0 || frame.step < member.left_step);
+      if (row && counts(member)) --frame.going_on;
     }
   }
 
-  void complete_request(std::uint32_t request, const Ended& ended) {
-    const RequestState& state = requests_[request];
-    ++result_.completed;
-    result_.total_input_tokens += trace_.requests[request].prompt;
-    result_.total_output_tokens += ended.emitted.value;
-    const std::int64_t latency = now_ - requests_[request].arrival_ns;
-    e2el_.add(latency);
-    queue_.add(state.waited_ns);
-    std::optional<std::int64_t> ttft;
-    std::int64_t tpot = 0;
-    if (state.first_token_ns != kNotYet) {
-      ttft = state.first_token_ns - requests_[request].arrival_ns;
-      ttft_.add(*ttft);
-      if (ended.emitted.value > 1) {
-        tpot = divide_half_up(static_cast<std::uint64_t>(latency - *ttft), ended.emitted.value - 1);
-        tpot_.add(tpot);
+  void finish_request(std::uint64_t number, LiveRequest& request) {
+    last_end_ns_ = now_;
+    ++ended_;
+    if (counts(request.arrival_ns)) {
+      last_counted_end_ns_ = now_;
+      if (request.never) {
+        ++result_.rejected_never;
+      } else if (request.aborted) {
+        ++result_.aborted;
+      } else {
+        complete_request(request);
       }
     }
-    if (options_.measure.goodput.met(ttft, tpot, latency)) ++result_.good;
+    arrivals_.note_end(request.asked.session, now_);
+    requests_.remove(number);
+  }
+
+  void complete_request(const LiveRequest& request) {
+    ++result_.completed;
+    result_.total_input_tokens += request.asked.prompt;
+    std::uint64_t emitted = request.emitted;
+    // Samples of one token are the prompt's step's alone.
+    if (request.asked.output == 1) emitted += request.asked.samples - 1;
+    result_.total_output_tokens += emitted;
+    const std::int64_t latency = now_ - request.arrival_ns;
+    e2el_.add(latency);
+    queue_.add(request.waited_ns);
+    std::optional<std::int64_t> ttft;
+    if (request.first_token_ns != kNotYet) {
+      ttft = request.first_token_ns - request.arrival_ns;
+      ttft_.add(*ttft);
+    }
+    if (options_.measure.goodput.met(ttft, request.tpot_ns, latency)) ++result_.good;
   }
 
   // ---- the end -------------------------------------------------------------------------------------
@@ -579,18 +820,8 @@ class Replay {
 
   void stall(const std::string& what) {
     result_.verdict = Verdict::kStall;
-    result_.verdict_detail = what;
-    for (const WaitReason& reason : scheduler_.explain_wait()) {
-      result_.verdict_detail += "\n  request " + std::to_string(value_of(reason.sequence)) +
-                                " waits for " + word_of(reason.cause);
-      if (reason.lacking.value > 0) {
-        result_.verdict_detail +=
-            " (" + std::to_string(reason.lacking.value) + " " + name_of(reason.pool) + "s short)";
-      }
-      if (reason.has_holder) {
-        result_.verdict_detail += ", held by request " + std::to_string(value_of(reason.holder));
-      }
-    }
+    result_.stall = stall_report(scheduler_, what);
+    result_.verdict_detail = describe(*result_.stall);
   }
 
   void take_findings() {
@@ -613,7 +844,19 @@ class Replay {
     }
   }
 
+  // What a lost event leaves behind when everybody has gone.
+  void report_lost() {
+    if (result_.verdict != Verdict::kOk || lost_fences_ == 0 || scheduler_.holds().empty()) return;
+    stall("everything has ended, and " +
+          std::to_string(scheduler_.pools().blocks().parked().value) + " blocks and " +
+          std::to_string(scheduler_.pools().of(PoolKind::kStateSlots).parked().value) +
+          " state slots stay parked behind a lost event: ticket " +
+          std::to_string(value_of(lost_ticket_)) + " of the copy lane, step " +
+          std::to_string(lost_step_));
+  }
+
   RunResult summarise() {
+    report_lost();
     if (result_.verdict == Verdict::kOk) {
       try {
         check_drained();
@@ -684,32 +927,24 @@ class Replay {
   // A request that never arrived, because the run stalled, arrives as in the trace.
   void count_requests() {
     RunResult& r = result_;
-    r.trace_requests = requests_.size();
     r.measured_from_ns = options_.measure.from_ns;
     if (windowed_) r.measured_to_ns = options_.measure.to_ns;
-    std::int64_t first_ns = kNeverNs;
-    for (std::size_t request = 0; request < requests_.size(); ++request) {
-      const std::int64_t arrival_ns = request < next_ ? requests_[request].arrival_ns
-                                      : closed_loop() ? kNeverNs
-                                                      : arrival_in_trace(request);
-      if (windowed_ && !options_.measure.counts(arrival_ns)) continue;
-      ++r.requests;
-      first_ns = std::min(first_ns, arrival_ns);
+    std::int64_t at_ns = 0;
+    while (arrivals_.take_unarrived(at_ns)) note_counted_arrival(at_ns);
+    r.trace_requests = arrivals_.numbered();
+    if (first_counted_ns_ != kNeverNs) {
+      r.duration_ns = std::max<std::int64_t>(last_counted_end_ns_ - first_counted_ns_, 0);
     }
-    if (first_ns != kNeverNs) {
-      r.duration_ns = std::max<std::int64_t>(last_counted_end_ns_ - first_ns, 0);
-    }
-    if (!requests_.empty()) {
-      r.run_ns = std::max<std::int64_t>(last_end_ns_ - requests_[0].arrival_ns, 0);
-    }
+    if (r.trace_requests > 0) r.run_ns = std::max<std::int64_t>(last_end_ns_ - first_ns_, 0);
   }
 
-  std::int64_t waited_in_all() const {
-    std::int64_t total_ns = 0;
-    for (const RequestState& request : requests_) {
-      total_ns += request.waited_ns;
-      if (request.waiting_since_ns != kNotYet) total_ns += now_ - request.waiting_since_ns;
-    }
+  // Ended or not.
+  std::int64_t waited_in_all() {
+    std::int64_t total_ns = waited_ended_ns_;
+    members_.for_each([&](std::uint64_t, const Member& member) {
+      total_ns += member.waited_ns;
+      if (member.waiting_since_ns != kNotYet) total_ns += now_ - member.waiting_since_ns;
+    });
     return total_ns;
   }
 
@@ -721,7 +956,8 @@ class Replay {
   // Hashing much at once costs a small part of hashing a record at a time.
   static constexpr std::size_t kDrainBytes = 16 * 1024;
 
-  const Trace& trace_;
+  static constexpr SequenceId kNoParent{UINT32_MAX};
+
   const RunConfig& config_;
   const RunOptions& options_;
   RunObserver* const observer_;
@@ -736,18 +972,33 @@ class Replay {
   std::array<std::array<std::uint64_t, 3>, 512> timed_{};
   std::size_t timed_count_ = 0;
 
-  std::vector<RequestState> requests_;  // by trace index, which is the sequence id
+  Arrivals arrivals_;
+  Arrival arrival_;                   // the one being taken
+  LiveWindow<LiveRequest> requests_;  // by number in the trace
+  LiveWindow<Member> members_;        // by sequence id
+  std::uint32_t next_sequence_ = 0;
+  std::vector<PendingFork> pending_forks_;  // in order of arrival
   Stops stops_;
   QueueWatch queue_watch_;
   std::vector<Drafted> batch_;  // with drafts: the rows of the next step
   std::vector<RowResult> exceptions_;
-  std::size_t next_ = 0;              // the next arrival ...
-  std::int64_t next_arrival_ns_ = 0;  // ... and its time
+  bool any_arrival_ = false;
+  std::int64_t first_ns_ = 0;                 // first arrival
+  std::int64_t first_counted_ns_ = kNeverNs;  // of those that count
+  std::int64_t waited_ended_ns_ = 0;          // by sequences that have ended
 
   Frames frames_;
   PicosecondClock picoseconds_;
   std::int64_t now_ = 0;
-  std::int64_t lane_free_ns_ = 0;  // when the compute lane has nothing queued
+  std::int64_t lane_free_ns_ = 0;       // when the compute lane has nothing queued
+  std::int64_t copy_lane_free_ns_ = 0;  // and the copy lane, where copies have one
+  std::deque<CopyFence> fences_;        // polled: copies whose end the host has not seen
+  Ticket compute_passed_{};             // by results
+  std::uint32_t copy_steps_ = 0;        // steps with copies so far
+  std::uint32_t lost_fences_ = 0;       // lost events that no later one has proved
+  Ticket lost_ticket_{};
+  std::uint64_t lost_step_ = 0;
+  bool host_waits_ = false;  // for an event that was lost
   std::int64_t last_result_ns_ = 0;
   std::int64_t last_end_ns_ = 0;
   std::int64_t last_counted_end_ns_ = 0;
@@ -770,8 +1021,13 @@ class Replay {
 
 }  // namespace
 
+RunResult simulate(RequestSource& source, const RunConfig& config, const RunOptions& options) {
+  return Replay(source, config, options).run();
+}
+
 RunResult simulate(const Trace& trace, const RunConfig& config, const RunOptions& options) {
-  return Replay(trace, config, options).run();
+  TraceSource source(trace);
+  return simulate(source, config, options);
 }
 
 }  // namespace pinfold::sim

@@ -26,9 +26,13 @@ struct RunOptions {
   RunObserver* observer = nullptr;
 };
 
-/// Replays `trace` on the engine that `config` describes. Same trace, config and seed: same result,
-/// on any compiler, optimisation level, processor and path. A broken invariant ends the run with
-/// verdict kViolation, a run that cannot go on with kStall.
+/// Replays the requests of `source` on the engine that `config` describes. Same requests, config and
+/// seed: same result, on any compiler, optimisation level, processor and path. A broken invariant ends the
+/// run with verdict kViolation, a run that cannot go on with kStall. Reads the source to its end; whether it
+/// ended with a mistake in the input is the caller's to ask it. Memory follows the live requests.
+RunResult simulate(RequestSource& source, const RunConfig& config, const RunOptions& options);
+
+/// The same for a trace in memory.
 RunResult simulate(const Trace& trace, const RunConfig& config, const RunOptions& options);
 
 }  // namespace pinfold::sim

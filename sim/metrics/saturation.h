@@ -27,7 +27,9 @@ struct ArrivalQueue {
 /// Takes arrivals in order.
 class QueueWatch {
  public:
-  QueueWatch(std::uint64_t requests, bool open_loop) : early_(requests - requests / 4) {
+  /// `requests` of 0: nobody knows how many there will be, and all arrivals are early ones.
+  QueueWatch(std::uint64_t requests, bool open_loop)
+      : early_(requests == 0 ? UINT64_MAX : requests - requests / 4) {
     queue_.open_loop = open_loop;
   }
 

@@ -186,6 +186,7 @@ void add_device(FieldList& list, const RunResult& result, const CostProvenance& 
 
 void add_provenance(FieldList& list, const RunResult& result, const Provenance& provenance) {
   list.integer("steps", result.steps);
+  list.integer("failed_steps", result.failed_steps);
   list.integer("events", result.events);
   list.text("digest", hexadecimal(result.digest));
   list.text("digest_timed", hexadecimal(result.digest_timed));

@@ -68,6 +68,8 @@ class RequestSource {
   virtual const std::optional<InputError>& error() const = 0;
   /// Tokens that one prefix id stands for; 0: the trace has no ids.
   virtual std::uint32_t id_block() const = 0;
+  /// How many requests there are, where that is known before they are read; 0: it is not.
+  virtual std::uint64_t expected() const { return 0; }
 };
 
 /// A trace in memory as a source. The trace must outlive it.
@@ -81,6 +83,7 @@ class TraceSource final : public RequestSource {
   }
   const std::optional<InputError>& error() const override { return no_error_; }
   std::uint32_t id_block() const override { return trace_.id_block; }
+  std::uint64_t expected() const override { return trace_.requests.size(); }
 
  private:
   const Trace& trace_;

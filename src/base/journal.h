@@ -21,7 +21,8 @@ enum class Verb : std::uint8_t {
   kPin,         // count: ids, in table order
   kRelease,     // count: ids, in table order (dropped in the pool's release order)
   kPark,        // count: ids, in the order of their later drops; aux: compute ticket awaited
-  kUnpark,      // count: ids, in the order of the drops; aux: compute ticket that passed
+  kUnpark,      // count: ids, in the order of the drops; aux: ticket that passed;
+                // detail 1: a copy's source, on the copy lane where copies have one
   kCopyQueued,  // count 2: from, to (0: release only); aux: rows
   kFork,        // count: rows shared (C); aux: the parent
   kForkMissed,  // the fork became an ordinary request; aux: the parent

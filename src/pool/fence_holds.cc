@@ -1,5 +1,6 @@
 #include "pool/fence_holds.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace pinfold {
@@ -20,10 +21,11 @@ void unpark(const Hold& hold, PoolKind kind, Pools& pools, Journal& journal) {
   const std::vector<BlockId>& ids = ids_of(hold, kind);
   if (ids.empty()) return;
   pools.of(kind).unpark(ids);
-  const std::uint64_t ticket = value_of(hold.fence.ticket[index_of(Lane::kCompute)]);
+  // A hold of the library waits for one lane.
+  const Ticket ticket = *std::max_element(hold.fence.ticket.begin(), hold.fence.ticket.end());
   journal.append(
       {Verb::kUnpark, kind, hold.of_copy ? std::uint16_t{1} : std::uint16_t{0}, value_of(hold.from),
-       static_cast<std::uint32_t>(ids.size()), static_cast<std::uint32_t>(ticket)},
+       static_cast<std::uint32_t>(ids.size()), static_cast<std::uint32_t>(value_of(ticket))},
       ids);
 }
 

@@ -315,7 +315,7 @@ void Core::dispatch(Pass& pass) {
         std::reverse(hold.states.begin(), hold.states.end());
         std::reverse(hold.blocks.begin(), hold.blocks.end());
       }
-      hold.fence = fence_on(Lane::kCompute, plan.copy_ticket);
+      hold.fence = fence_on(copy_lane(), plan.copy_ticket);
       hold.of_copy = true;
       holds_.add(std::exchange(step_copies_, Hold{}));
     }

@@ -125,6 +125,9 @@ class Core {
   void leave_batch(Sequence& sequence, std::vector<Left>& left);
   std::size_t position_in(const std::vector<SlotIndex>& list, std::uint64_t join) const;
   bool nothing_pending() const { return planned_ == done_ && holds_.empty(); }
+  Lane copy_lane() const {
+    return options_.copy_lane == CopyLane::kCompute ? Lane::kCompute : Lane::kCopy;
+  }
   void plan_pass(Pass& pass);
   void dispatch(Pass& pass);
 

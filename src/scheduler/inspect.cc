@@ -193,7 +193,9 @@ std::uint64_t Core::state_hash() const {
   };
   mix.add(planned_ - done_);
   mix.add(ahead(failed_upto_));
-  mix.add(ticket_ahead(passed_.upto[index_of(Lane::kCompute)]));
+  for (const Lane lane : {Lane::kCompute, Lane::kCopy}) {
+    mix.add(ticket_ahead(passed_.upto[index_of(lane)]));
+  }
   store_.for_each([&](SlotIndex slot) {
     const Sequence& sequence = store_[slot];
     const RowCounts rows = rows_of(sequence);
@@ -255,7 +257,11 @@ std::uint64_t Core::state_hash() const {
     }
   }
   for (const Hold& hold : holds_.holds()) {
-    mix.add(ticket_ahead(hold.fence.ticket[index_of(Lane::kCompute)]));
+    // A ticket of the copy lane may be one that has long been due: a lost event.
+    for (const Lane lane : {Lane::kCompute, Lane::kCopy}) {
+      const Ticket ticket = hold.fence.ticket[index_of(lane)];
+      mix.add(value_of(ticket) == 0 ? 0 : 1 + ticket_ahead(ticket));
+    }
     mix.add(hold.states);
     mix.add(hold.drafts);
     mix.add(hold.blocks);

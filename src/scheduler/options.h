@@ -24,6 +24,10 @@ enum class SoleOwner : std::uint8_t { kCopy, kAdopt };
 /// What a tail copy moves: the whole block, or its valid rows.
 enum class TailCopy : std::uint8_t { kWholeBlock, kValidRows };
 
+/// Where a fork's copies run: in the compute lane ahead of the step's forward, or in the copy lane, for
+/// which the forward waits. Their sources are released when that lane has passed the plan's copy ticket.
+enum class CopyLane : std::uint8_t { kCompute, kSeparate };
+
 /// A two-valued switch with a name at the place of use.
 enum class Switch : std::uint8_t { kOff, kOn };
 
@@ -44,6 +48,7 @@ struct SchedulerOptions {
   GrowthCheck growth_check = GrowthCheck::kShortfall;
   SoleOwner sole_owner = SoleOwner::kCopy;
   TailCopy tail_copy = TailCopy::kWholeBlock;
+  CopyLane copy_lane = CopyLane::kCompute;
   Switch reuse = Switch::kOff;  // blocks of equal prefixes are shared (scheduler/prefixes.cc)
   Eviction eviction = Eviction::kLru;
   Switch demote = Switch::kOn;     // before a stall, requeue the youngest waiting fork

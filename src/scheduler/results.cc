@@ -24,6 +24,8 @@ void Core::pass(Lane lane, Ticket ticket) {
                     std::to_string(value_of(upto)));
   PINFOLD_CHECK(lane != Lane::kCompute || ticket <= step_ticket(planned_), "O9",
                 "a ticket passed that was never issued");
+  PINFOLD_CHECK(lane != Lane::kCopy || ticket <= copy_ticket(planned_), "O9",
+                "a ticket passed that was never issued");
   if (ticket == upto) return;
   upto = ticket;
   if (!holds_.empty()) holds_.advance(passed_, pools_, journal_);

@@ -198,16 +198,13 @@ TEST_CASE("configuration: what is decided on and not built yet says so") {
   CHECK(override_refusal("engine.watermark=5") ==
         "--set engine.watermark=5: engine.watermark: found 5, expected 0 blocks (a watermark is "
         "not built yet)");
-  CHECK(override_refusal("workload.samples=2") ==
-        "--set workload.samples=2: workload.samples: found an option that is not built yet, "
-        "expected an option that exists");
 }
 
 TEST_CASE("configuration: an option without effect is an error") {
   CHECK(override_refusal("workload.draft_acceptance_permille=700") ==
         "--set workload.draft_acceptance_permille=700: workload.draft_acceptance_permille: found "
-        "an option without effect, expected it only where workload.drafts is at least 1 (leave it "
-        "out)");
+        "an option without effect, expected it only where workload.drafts is at least 1 and "
+        "workload.draft_acceptance_by_position is empty (leave it out)");
   CHECK(refusal("{\"engine\":\n {\"slot_factor\": 1.2}}") ==
         "c.json:2:18: engine.slot_factor: found an option without effect, expected it only where "
         "model.state_slots is true or workload.drafts is at least 1 (leave it out)");
