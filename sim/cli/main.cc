@@ -14,6 +14,7 @@
 
 #include "sim/cli/exit_code.h"
 #include "sim/cli/measure_flags.h"
+#include "sim/cli/report_command.h"
 #include "sim/cli/run_command.h"
 #include "sim/cli/size_command.h"
 #include "sim/cli/trace_command.h"
@@ -247,7 +248,11 @@ class Run final : public Command {
          "arrive from this simulated time on. Default: 0.");
     text("--measure-to", measure_to_, "SECONDS", "... and before this one. Default: all.");
     text("-o,--output", directory_, "DIR",
-         "Write summary.json and config.resolved.json into this directory. Default: no files.");
+         "Write the run into this directory: summary.json, config.resolved.json, requests.csv, "
+         "timeline.csv, preemptions.csv, blockmap.json, recording.json and trace.pftrace (for "
+         "Perfetto), all or none. `pinfold report DIR` makes a page of them. Default: no files.");
+    text("--record", record_, "FILE",
+         "Write every ownership event into this file, for `pinfold replay`. Default: none.");
     text("--format", format_, "FORMAT", "text, json, csv or md. Default: text.");
     text(
         "--shadow", shadow_, "on|off",
@@ -271,6 +276,7 @@ class Run final : public Command {
     command.config = configuration_.take();
     for (const std::string& fault : faults_) command.config.values.push_back(fault_of(fault));
     if (app().count("--output") > 0) command.directory = directory_;
+    if (app().count("--record") > 0) command.record = needed("FILE of --record", record_, "a path");
     command.format = one_of<ReportFormat>("--format", format_,
                                           {{"text", ReportFormat::kText},
                                            {"json", ReportFormat::kJson},
@@ -315,6 +321,7 @@ class Run final : public Command {
   std::string measure_to_;
   std::string why_;
   std::string directory_;
+  std::string record_;
   std::string format_ = "text";
   std::string fast_path_ = "on";
   std::string shadow_ = "off";
@@ -327,7 +334,10 @@ class Replay final : public Command {
  public:
   explicit Replay(CLI::App& program)
       : Command(program, "replay", "Replay an ownership-event file and show every block table.") {
-    text("EVENTS", options_.path, "FILE", "Ownership events (JSON Lines): configs/labs/README.md.");
+    text(
+        "EVENTS", options_.path, "FILE",
+        "Ownership events (JSON Lines): a recorded run (docs/recording.md) or a story told by hand "
+        "(configs/labs/README.md).");
     text("--format", format_, "FORMAT", "text or json. Default: text.");
     flag("--verify", options_.verify,
          "Judge the events against the ownership rules: not built yet.");
@@ -494,6 +504,22 @@ class TraceSynth final : public Command {
   std::string seed_ = "0";
 };
 
+class Report final : public Command {
+ public:
+  explicit Report(CLI::App& program)
+      : Command(program, "report", "Make one HTML page of what `pinfold run -o DIR` wrote.") {
+    text("DIR", command_.directory, "DIR",
+         "The directory; report.html is written into it and needs nothing else to be looked at.");
+  }
+  ExitCode run() override {
+    needed("DIR", command_.directory, "the directory that `pinfold run -o DIR` wrote");
+    return report_command(command_, std::cout, std::cerr);
+  }
+
+ private:
+  ReportCommand command_;
+};
+
 class Schema final : public Command {
  public:
   explicit Schema(CLI::App& program)
@@ -590,9 +616,10 @@ ExitCode run_program(int argc, char** argv) {
   TraceInfo trace_info(*trace);
   TraceHead trace_head(*trace);
   TraceSynth trace_synth(*trace);
+  Report report(program);
   Schema schema(program);
-  Command* const commands[] = {&run,        &replay,      &size,  &trace_info,
-                               &trace_head, &trace_synth, &schema};
+  Command* const commands[] = {&run,        &replay,      &size,   &trace_info,
+                               &trace_head, &trace_synth, &report, &schema};
 
   try {
     program.parse(argc, argv);

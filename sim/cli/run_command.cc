@@ -6,13 +6,20 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <memory>
+#include <vector>
 
+#include "sim/cli/interrupt.h"
 #include "sim/cli/output_directory.h"
+#include "sim/cli/record_file.h"
 #include "sim/config/resolved_config.h"
+#include "sim/core/engine_options.h"
+#include "sim/core/observer_list.h"
 #include "sim/core/simulate.h"
 #include "sim/report/decimal.h"
 #include "sim/report/request_timeline.h"
 #include "sim/report/run_fields.h"
+#include "sim/report/run_recorder.h"
 #include "sim/report/text_report.h"
 #include "sim/report/version.h"
 #include "sim/trace/azure_csv.h"
@@ -90,6 +97,38 @@ RunResult simulate_with_progress(const RunCommand& command, const Trace& trace,
   return simulate(trace, config, options);
 }
 
+/// What `-o` writes: files that grow with the run, and those that its result fills.
+class RunFiles {
+ public:
+  RunFiles(std::string directory, std::unique_ptr<StagedFiles> staged, const RunConfig& config)
+      : directory_(std::move(directory)),
+        staged_(std::move(staged)),
+        recorder_(recorder_options(config),
+                  [this](std::string_view name) { return staged_->path_of(name); }) {}
+
+  RunObserver& recorder() { return recorder_; }
+
+  std::optional<InputError> publish(std::span<const OutputFile> files) {
+    if (const auto failure = recorder_.finish()) {
+      return unwritable(directory_, failure->name, failure->reason);
+    }
+    for (const OutputFile& file : files) {
+      if (auto error = staged_->write(file)) return error;
+    }
+    return staged_->publish();
+  }
+
+ private:
+  static RecorderOptions recorder_options(const RunConfig& config) {
+    const SchedulerOptions engine = engine_options(config, true);
+    return {.block_ids = engine.block_ids, .block_size = engine.block_size.value};
+  }
+
+  std::string directory_;
+  std::unique_ptr<StagedFiles> staged_;
+  RunRecorder recorder_;
+};
+
 /// The request that `--why` names.
 Outcome<std::uint32_t> request_of(const std::string& text, const Trace& trace) {
   std::uint32_t request = 0;
@@ -140,21 +179,54 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
     timeline.emplace(request.value(), trace.value().requests[request.value()]);
   }
 
-  const RunResult result =
-      simulate_with_progress(command, trace.value(), config, timeline ? &*timeline : nullptr, err);
+  ObserverList observers;
+  if (timeline) observers.add(*timeline);
+  std::optional<InterruptsNoted> interrupts;
+  InterruptWatch watch;
+  std::optional<RunFiles> files;
+  if (command.directory) {
+    interrupts.emplace();
+    observers.add(watch);
+    auto staged = StagedFiles::begin(*command.directory);
+    if (!staged) return fail(err, ExitCode::kDataError, staged.error());
+    files.emplace(*command.directory, std::move(staged.value()), config);
+    observers.add(files->recorder());
+  }
+  std::unique_ptr<RecordFile> record;
+  const std::string workload =
+      fmt::format("trace {}, configuration {}, seed {}", trace_digest(trace.value()),
+                  config_digest(config), config.seed);
+  if (command.record) {
+    if (!interrupts) {
+      interrupts.emplace();
+      observers.add(watch);
+    }
+    auto begun =
+        RecordFile::begin(*command.record, config, fmt::format("pinfold {}", kVersion), workload);
+    if (!begun) return fail(err, ExitCode::kDataError, begun.error());
+    record = std::move(begun.value());
+    observers.add(*record);
+  }
+  RunResult result;
+  try {
+    result = simulate_with_progress(command, trace.value(), config, observers.get(), err);
+  } catch (const Interrupted&) {
+    return ExitCode::kInterrupted;
+  }
   const Provenance provenance{.version = kVersion,
                               .trace = command.trace,
                               .trace_digest = trace_digest(trace.value()),
                               .config_digest = config_digest(config),
                               .seed = config.seed,
                               .cost = cost_provenance(config)};
-  if (command.directory) {
-    const std::array<OutputFile, 2> files{
+  if (files) {
+    const std::array<OutputFile, 2> written{
         OutputFile{"summary.json", run_report(result, provenance, ReportFormat::kJson)},
         OutputFile{"config.resolved.json", resolved_json(config)}};
-    if (auto error = write_output_files(*command.directory, files)) {
-      return fail(err, ExitCode::kDataError, *error);
-    }
+    if (auto error = files->publish(written)) return fail(err, ExitCode::kDataError, *error);
+  }
+  if (record) {
+    if (auto error = record->publish(result)) return fail(err, ExitCode::kDataError, *error);
   }
   if (timeline) {
     out << (command.format == ReportFormat::kJson ? timeline_json(*timeline, provenance)
@@ -169,6 +241,13 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
     err << "pinfold: note: " << note << '\n';
   }
   if (result.verdict == Verdict::kOk) return ExitCode::kOk;
+  if (result.verdict == Verdict::kViolation) {
+    err << "pinfold: note: "
+        << (command.record ? "`pinfold replay " + *command.record + "` replays its events"
+                           : "the same command with --record FILE writes its events, and `pinfold "
+                             "replay FILE` replays them")
+        << '\n';
+  }
   return fail(err, ExitCode::kCheckFailed,
               fmt::format("{}: {}", name_of(result.verdict), result.verdict_detail));
 }

@@ -16,10 +16,11 @@ namespace pinfold::sim {
 struct RunCommand {
   std::string trace;
   ConfigFlags config;  // without files: the defaults, as configs/runs/default.json
-  std::optional<std::string> directory;  // for summary.json and config.resolved.json
+  std::optional<std::string> directory;  // for the files of docs/results.md
   ReportFormat format = ReportFormat::kText;
   Measurement measure{};
-  std::optional<std::string> why{};  // this request's timeline instead of the report
+  std::optional<std::string> why{};     // this request's timeline instead of the report
+  std::optional<std::string> record{};  // the file that gets its ownership events
   bool fast_path = true;
   bool shadow = false;
   std::uint64_t audit_every = 0;  // events; 0: only at the end

@@ -32,13 +32,8 @@ void Arrivals::read_ahead() {
   ahead_ns_ = ahead_valid_ && !closed_loop() ? scaled(ahead_.arrival_ns) : kNeverNs;
 }
 
-std::int64_t Arrivals::next_ns() const {
-  return delayed_.empty() ? ahead_ns_ : std::min(ahead_ns_, delayed_.front().at_ns);
-}
-
-bool Arrivals::take(std::int64_t now_ns, std::uint64_t live, Arrival& arrival) {
+bool Arrivals::take_due(std::int64_t now_ns, Arrival& arrival) {
   if (closed_loop()) {
-    if (!ahead_valid_ || live >= config_.workload.concurrency) return false;
     std::swap(arrival.asked, ahead_);
     arrival.number = next_number_++;
     arrival.at_ns = now_ns;
@@ -119,8 +114,7 @@ void Arrivals::note_end(std::uint64_t number_of_session, std::int64_t now_ns) {
   std::push_heap(delayed_.begin(), delayed_.end(), kLater);
 }
 
-bool Arrivals::take_abort(std::int64_t now_ns, std::uint64_t& number) {
-  if (next_abort_ns() > now_ns) return false;
+bool Arrivals::take_due_abort(std::uint64_t& number) {
   std::pop_heap(aborts_.begin(), aborts_.end(), kLater);
   number = aborts_.back().number;
   aborts_.pop_back();

@@ -1,6 +1,7 @@
 #pragma once
 // What clients do, in order of time: requests arrive, and some are given up.
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -26,10 +27,16 @@ class Arrivals {
   Arrivals(RequestSource& source, const RunConfig& config);
 
   /// When the next request arrives; kNeverNs: none does by itself.
-  std::int64_t next_ns() const;
+  std::int64_t next_ns() const {
+    return delayed_.empty() ? ahead_ns_ : std::min(ahead_ns_, delayed_.front().at_ns);
+  }
   /// Takes the next request that has arrived by `now_ns`; false: none has. In a closed loop the next one of
   /// the trace has if `live` is below the concurrency.
-  bool take(std::int64_t now_ns, std::uint64_t live, Arrival& arrival);
+  bool take(std::int64_t now_ns, std::uint64_t live, Arrival& arrival) {
+    const bool due =
+        closed_loop() ? ahead_valid_ && live < config_.workload.concurrency : next_ns() <= now_ns;
+    return due && take_due(now_ns, arrival);
+  }
 
   /// A request has ended: in closed sessions its next turn arrives after its delay.
   void note_end(std::uint64_t session, std::int64_t now_ns);
@@ -37,7 +44,9 @@ class Arrivals {
   /// When the next client gives up.
   std::int64_t next_abort_ns() const { return aborts_.empty() ? kNeverNs : aborts_.front().at_ns; }
   /// Takes the number of the next request that was given up by `now_ns`; it may have ended.
-  bool take_abort(std::int64_t now_ns, std::uint64_t& number);
+  bool take_abort(std::int64_t now_ns, std::uint64_t& number) {
+    return next_abort_ns() <= now_ns && take_due_abort(number);
+  }
 
   /// Whether any request is still to come.
   bool more() const { return ahead_valid_ || held_ > 0 || !delayed_.empty(); }
@@ -66,6 +75,8 @@ class Arrivals {
   bool closed_loop() const { return config_.workload.concurrency > 0; }
   bool closed_sessions() const { return config_.workload.sessions == Sessions::kClosed; }
   std::int64_t scaled(std::int64_t trace_ns) const;
+  bool take_due(std::int64_t now_ns, Arrival& arrival);
+  bool take_due_abort(std::uint64_t& number);
   void read_ahead();
   void complete(Arrival& arrival);
 

@@ -11,7 +11,6 @@
 #include "sim/check/shadow.h"
 #include "sim/config/pool_size.h"
 #include "sim/core/arrivals.h"
-#include "sim/core/digest.h"
 #include "sim/core/draw.h"
 #include "sim/core/engine_options.h"
 #include "sim/core/frames.h"
@@ -22,6 +21,7 @@
 #include "sim/core/stops.h"
 #include "sim/core/wait_reason.h"
 #include "sim/device/step_cost.h"
+#include "sim/record/digest.h"
 
 namespace pinfold::sim {
 namespace {
@@ -453,17 +453,19 @@ class Replay {
     }
     const StepCost cost = step_cost(config_.cost, config_.engine.block_size, plan_);
     result_.out_of_range.note(cost.limits_passed);
+    std::int64_t start_ns = std::max(lane_free_ns_, now_);
     const bool copies = value_of(plan_.copy_ticket) != 0;
-    std::int64_t copies_ns = picoseconds_.take_ns(cost.copies_ps);
+    std::int64_t copies_done = now_;
     if (copies) {
-      copies_ns += picoseconds_.take_ns(config_.cost.copy_launch_ps + config_.fault.copy_delay_ps);
+      // A lane of their own lets copies run beside an earlier step's forward; their own forward waits.
+      std::int64_t& copy_lane_ns = separate_copies() ? copy_lane_free_ns_ : lane_free_ns_;
+      copies_done = std::max(copy_lane_ns, now_) +
+                    picoseconds_.take_ns(cost.copies_ps + config_.cost.copy_launch_ps +
+                                         config_.fault.copy_delay_ps);
+      copy_lane_ns = copies_done;
+      start_ns = std::max(start_ns, copies_done);
     }
-    // A lane of their own lets copies run beside an earlier step's forward; their own forward waits.
-    std::int64_t& copy_lane_ns = separate_copies() ? copy_lane_free_ns_ : lane_free_ns_;
-    const std::int64_t copies_done = std::max(copy_lane_ns, now_) + copies_ns;
-    if (copies) copy_lane_ns = copies_done;
-    const std::int64_t start_ns = copies ? std::max(lane_free_ns_, copies_done) : lane_free_ns_;
-    lane_free_ns_ = std::max(start_ns, now_) + picoseconds_.take_ns(cost.forward_ps);
+    lane_free_ns_ = start_ns + picoseconds_.take_ns(cost.forward_ps);
     frame.done_ns = lane_free_ns_;
     ++result_.steps;
     if (copies) await_copies(copies_done);
@@ -872,6 +874,7 @@ class Replay {
         result_.verdict_detail = violation.what();
       }
     }
+    if (observer_ != nullptr) tell_observer();
     drain_all();
     drain_timed();
     take_findings();

@@ -34,7 +34,7 @@ def main():
         print("instructions: not counted, valgrind is not installed")
         return 0
     anchor = instructions(program, trace, "anchor", "pinfold::bench::run_anchor*")
-    engine = instructions(program, trace, "engine", "pinfold::sim::simulate*")
+    engine = instructions(program, trace, "engine", "pinfold::sim::simulate(pinfold::sim::Trace*")
     if anchor is None or engine is None:
         print("instructions: valgrind could not count them")
         return 0

@@ -95,7 +95,9 @@ def output_directory(suite):
     suite.check("run -o succeeds", done.status == 0, done.err)
     directory = suite.scratch / "out/one"
     names = sorted(path.name for path in directory.iterdir())
-    suite.check("run -o writes two files", names == ["config.resolved.json", "summary.json"], names)
+    suite.check("run -o writes its files", names == [
+        "blockmap.json", "config.resolved.json", "preemptions.csv", "recording.json", "requests.csv",
+        "summary.json", "timeline.csv", "trace.pftrace"], names)
     summary = (directory / "summary.json").read_text()
     suite.check("summary.json is what --format json prints",
                 suite.run("run", trace, "--format", "json", "--set", "workload.drafts=2").out == summary)

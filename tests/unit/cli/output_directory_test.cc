@@ -74,12 +74,45 @@ TEST_CASE("output directory: a directory that this user may not write") {
   fs::permissions(scratch.path(), fs::perms::owner_all);
 }
 
-TEST_CASE("output directory: after an error nothing half-written is left") {
+TEST_CASE("output directory: after an error everything is as before") {
   const test::ScratchDirectory scratch;
-  // The second file cannot be written: its temporary name is taken by a directory.
-  fs::create_directory(scratch.path() / "b.json.tmp");
-  CHECK(write_output_files(scratch.path().string(), kFiles));
-  CHECK(names_in(scratch.path()) == std::vector<std::string>{"b.json.tmp"});
+  std::ofstream(scratch.path() / "a.json") << "earlier";
+  // The second file cannot be moved in place: its name is taken by a directory.
+  fs::create_directory(scratch.path() / "b.json");
+  CHECK(describe(*write_output_files(scratch.path().string(), kFiles)) ==
+        (scratch.path() / "b.json").string() +
+            ": found Is a directory, expected a directory to write into");
+  CHECK(names_in(scratch.path()) == std::vector<std::string>{"a.json", "b.json"});
+  CHECK(content_of(scratch.path() / "a.json") == "earlier");
+}
+
+TEST_CASE("output directory: nothing is to be seen before all files are complete") {
+  const test::ScratchDirectory scratch;
+  const fs::path directory = scratch.path() / "x" / "y";
+  {
+    const auto staged = StagedFiles::begin(directory.string());
+    REQUIRE(bool(staged));
+    CHECK_FALSE(staged.value()->write(kFiles[0]));
+    CHECK(names_in(scratch.path()) == std::vector<std::string>{"x.partial"});
+  }
+  CHECK(names_in(scratch.path()).empty());  // given up
+}
+
+TEST_CASE(
+    "output directory: what a killed program left is removed, what a living one writes is not") {
+  const test::ScratchDirectory scratch;
+  fs::create_directories(scratch.path() / ".pinfold.partial" / "earlier");
+  std::ofstream(scratch.path() / ".pinfold.partial" / "half.json") << "{";
+  const auto staged = StagedFiles::begin(scratch.path().string());
+  REQUIRE(bool(staged));
+  const auto second = StagedFiles::begin(scratch.path().string());
+  REQUIRE_FALSE(bool(second));
+  CHECK(describe(second.error()) == scratch.path().string() +
+                                        ": found another program that is writing into it, "
+                                        "expected a directory to write into");
+  CHECK_FALSE(staged.value()->write(kFiles[1]));
+  CHECK_FALSE(staged.value()->publish());
+  CHECK(names_in(scratch.path()) == std::vector<std::string>{".pinfold.partial", "b.json"});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "sim/core/digest.h"
+#include "sim/record/digest.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -1,0 +1,45 @@
+#pragma once
+// `pinfold run --record FILE`: the run's ownership events in a file, whole or not at all.
+
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sim/config/run_config.h"
+#include "sim/core/run_observer.h"
+#include "sim/core/run_result.h"
+#include "sim/record/journal_file.h"
+
+namespace pinfold::sim {
+
+/// Grows as FILE.partial and takes FILE's name when the run is over, violation or not: what led to one is
+/// what is wanted then.
+class RecordFile final : public RunObserver {
+ public:
+  /// An error where the file cannot be written. `made_by` and `workload` go into its first line.
+  static Outcome<std::unique_ptr<RecordFile>> begin(const std::string& path,
+                                                    const RunConfig& config,
+                                                    const std::string& made_by,
+                                                    const std::string& workload);
+  /// Removes what was not published.
+  ~RecordFile() override;
+
+  void on_records(std::span<const std::byte> records, std::int64_t now_ns) override;
+  std::optional<InputError> publish(const RunResult& result);
+
+ private:
+  explicit RecordFile(const std::string& path)
+      : path_(path),
+        partial_(path + ".partial"),
+        file_(partial_, std::ios::binary),
+        writer_(file_) {}
+
+  std::string path_;
+  std::string partial_;
+  std::ofstream file_;
+  JournalWriter writer_;
+  bool published_ = false;
+};
+
+}  // namespace pinfold::sim
