@@ -129,9 +129,13 @@ void RunRecorder::take(const Record& record, std::span<const BlockId> ids) {
     }
     case Verb::kAcquire:
     case Verb::kPin:
+    case Verb::kHit:
     case Verb::kRelease:
     case Verb::kPark:
     case Verb::kUnpark: take_ids(record, ids); return;
+    case Verb::kKeys:
+    case Verb::kPublish:
+    case Verb::kEvict: return;
     case Verb::kCopyQueued:
       if (ids[1] == kNoBlock) return;
       ++now_[Column::kCopies];
@@ -198,6 +202,7 @@ void RunRecorder::take_blocks(const Record& record, std::span<const BlockId> ids
         owner = record.sequence;
         break;
       case Verb::kPin:
+      case Verb::kHit:
         ++block.tables;
         owner = record.sequence;
         break;
@@ -216,7 +221,9 @@ void RunRecorder::take_blocks(const Record& record, std::span<const BlockId> ids
   if (preempted) preemption_->blocks += record.count;
   if (holder == nullptr) return;
   std::vector<BlockId>& table = holder->table;
-  if (record.verb == Verb::kAcquire || record.verb == Verb::kPin) {
+  const bool more = record.verb == Verb::kAcquire || record.verb == Verb::kPin ||
+                    record.verb == Verb::kHit;  // a tail's source too: kPark takes it off again
+  if (more) {
     table.insert(table.end(), ids.begin(), ids.end());
   } else {
     // What a sequence lets go is the end of its table.

@@ -42,9 +42,9 @@ enum class Verb : std::uint8_t {
   kKeys,  // what a request's blocks hold, behind its kArrive; count: words, a key in two, low word
           // first: of each whole block from the first on, then of the tail; aux: position where the
           // tail ends, 0: no tail
-  kHit,  // at admission, behind kAnswer: shares published blocks, each gets an owner; count: ids, of
-  // the table from its first entry on; detail 1: one id, whose first rows will be copied into
-  // the next entry (then kPark and kCopyQueued name it); aux: rows shared so far, the new C
+  kHit,  // at admission, behind kAnswer: shares published blocks, each gets an owner (an idle one its
+  // first); count: ids, of the table from its first entry on; aux: rows shared so far, the new
+  // C; detail 1: one id behind these, whose first rows are copied: kPark and kCopyQueued follow
   kPublish,  // findable from here on, behind the kResult that completed the rows; count: ids, of the
              // table from entry `aux` on; detail 1: one id, of which the tail's rows count
   kEvict,    // idle ids lose their content and are free; the kAcquire that follows takes them

@@ -175,7 +175,8 @@ class Core {
   void remember_keys(Sequence& sequence, const PromptKeys& keys);
   Prefix find_prefix(const Sequence& sequence, std::vector<BlockId>& blocks) const;
   Demand demand_behind(const Sequence& sequence, Prefix& prefix) const;
-  void share_prefix(Sequence& sequence, const Prefix& prefix, std::span<const BlockId> blocks);
+  void share_prefix(Pass& pass, Sequence& sequence, const Prefix& prefix,
+                    std::span<const BlockId> blocks);
   void copy_tail(Pass& pass, Sequence& sequence, const Prefix& prefix);
   void book_prefix(const Sequence& sequence, const Prefix& prefix);
   void forget(const Sequence& taker, std::span<const BlockId> evicted);

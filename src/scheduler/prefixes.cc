@@ -104,8 +104,10 @@ Demand Core::demand_behind(const Sequence& sequence, Prefix& prefix) const {
   return demand;
 }
 
-// The pins come first: what is taken afterwards may evict.
-void Core::share_prefix(Sequence& sequence, const Prefix& prefix, std::span<const BlockId> blocks) {
+// The pins come first: what is taken afterwards may evict. As with a fork's, the pin on a tail's source
+// passes to the release list: copy-on-write of a found block.
+void Core::share_prefix(Pass& pass, Sequence& sequence, const Prefix& prefix,
+                        std::span<const BlockId> blocks) {
   sequence.table.assign(blocks.begin(), blocks.end());
   if (!blocks.empty()) {
     note_ids(Verb::kHit, PoolKind::kBlocks, sequence, blocks,
@@ -117,26 +119,23 @@ void Core::share_prefix(Sequence& sequence, const Prefix& prefix, std::span<cons
     journal_.append({Verb::kHit, PoolKind::kBlocks, 1, value_of(sequence.id), 1, prefix.rows.value},
                     tail);
     pools_.blocks().share(tail);
+    note_ids(Verb::kPark, PoolKind::kBlocks, sequence, tail,
+             static_cast<std::uint32_t>(value_of(copy_ticket(pass.step))));
+    pools_.blocks().park(tail);
+    step_copies_.blocks.push_back(prefix.tail);
+    step_copies_.from = sequence.id;
   }
   sequence.rows.processed = prefix.rows;
   sequence.computed_high = std::max(sequence.computed_high, prefix.rows);
   start_publishing(sequence, prefix.blocks, prefix.node);
 }
 
-// Copy-on-write of a found block, as a fork's tail: the source keeps its owner until the copy is done,
-// the destination parks behind it (rule O9).
+// The destination parks behind the copy if its owner goes first (rule O9).
 void Core::copy_tail(Pass& pass, Sequence& sequence, const Prefix& prefix) {
   const TokenCount shared(prefix.blocks.value * options_.block_size.value);
-  const Ticket ticket = copy_ticket(pass.step);
-  const std::span<const BlockId> source(&prefix.tail, 1);
-  note_ids(Verb::kPark, PoolKind::kBlocks, sequence, source,
-           static_cast<std::uint32_t>(value_of(ticket)));
-  pools_.blocks().park(source);
-  step_copies_.blocks.push_back(prefix.tail);
-  step_copies_.from = sequence.id;
   queue_block_copy(pass.plan, sequence, prefix.tail, sequence.table[prefix.blocks.value],
                    prefix.rows - shared);
-  sequence.copy_ticket = ticket;
+  sequence.copy_ticket = copy_ticket(pass.step);
   sequence.fork_step = StepNumber{pass.step};
 }
 

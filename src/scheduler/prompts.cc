@@ -102,7 +102,7 @@ Cause Core::try_admit(Pass& pass, SlotIndex slot) {
     sequence.state = acquire_slot(PoolKind::kStateSlots, sequence);
   }
   const BlockCount need = blocks_for(sequence.rows.history, options_.block_size);
-  if (!sequence.prefix.empty()) share_prefix(sequence, prefix, hits_);
+  if (!sequence.prefix.empty()) share_prefix(pass, sequence, prefix, hits_);
   acquire_blocks(sequence, need - prefix.blocks);
   if (prefix.tail != kNoBlock) copy_tail(pass, sequence, prefix);
   sequence.prompt_end = sequence.rows.history;
