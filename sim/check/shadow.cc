@@ -2,120 +2,161 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 namespace pinfold::sim {
 namespace {
 
-constexpr std::uint64_t copy_ticket_of(std::uint64_t step) { return 2 * step - 1; }
+// A record's ids in table order, or in the order of later drops: both name the same blocks.
+bool are_last_of(std::span<const BlockId> ids, const std::vector<std::uint32_t>& table) {
+  if (ids.size() > table.size()) return false;
+  const auto same = [](BlockId id, std::uint32_t block) { return index_of(id) == block; };
+  const auto from = table.end() - static_cast<std::ptrdiff_t>(ids.size());
+  return std::equal(ids.begin(), ids.end(), from, same) ||
+         std::equal(ids.rbegin(), ids.rend(), from, same);
+}
 
 }  // namespace
 
 Shadow::Shadow(const ShadowOptions& options)
-    : options_(options), blocks_(options.block_ids), slots_(options.state_ids) {}
+    : options_(options),
+      contents_(options.block_ids, options.block_size),
+      readers_(options.block_ids),
+      state_slots_(options.state_ids),
+      draft_slots_(options.draft_ids) {
+  owned_[index_of(PoolKind::kBlocks)].resize(options.block_ids);
+  owned_[index_of(PoolKind::kStateSlots)].resize(options.state_ids);
+  owned_[index_of(PoolKind::kDraftSlots)].resize(options.draft_ids);
+}
 
 void Shadow::consume(std::span<const std::byte> journal) {
-  std::vector<BlockId> ids;
   for (std::size_t at = 0; at < journal.size();) {
     Record record;
     std::memcpy(&record, journal.data() + at, sizeof record);
     at += sizeof record;
-    ids.resize(ids_after(record));
-    if (!ids.empty()) std::memcpy(ids.data(), journal.data() + at, ids.size() * sizeof(BlockId));
-    at += ids.size() * sizeof(BlockId);
+    ids_.resize(ids_after(record));
+    if (!ids_.empty()) std::memcpy(ids_.data(), journal.data() + at, ids_.size() * sizeof(BlockId));
+    at += ids_.size() * sizeof(BlockId);
     ++event_;
-    take(record, ids);
+    take(record, ids_);
   }
+  ids_.clear();
 }
 
-void Shadow::find(const char* rule, const std::string& text) {
+// ---- findings --------------------------------------------------------------------------------------
+
+ShadowFinding& Shadow::find(const char* rule) {
   ++finding_count_;
-  if (findings_.size() < kFindingsKept) findings_.push_back({rule, event_, text});
+  if (finding_count_ > kFindingsKept) return unkept_;
+  findings_.emplace_back();
+  findings_.back().rule = rule;
+  findings_.back().event = event_;
+  return findings_.back();
 }
 
-std::string Shadow::name_of_tag(const Tag& tag) const {
-  if (tag.writer == kNobody) return "nothing valid";
-  return "position " + std::to_string(tag.position) + " of sequence " + std::to_string(tag.writer);
+void Shadow::find(const char* rule, std::uint32_t sequence, PoolKind pool, std::uint32_t id,
+                  const std::string& text) {
+  ShadowFinding& finding = find(rule);
+  finding.sequence = sequence;
+  finding.pool = pool;
+  finding.id = id;
+  finding.text = text;
 }
 
-// Positions below the fork belong to the parent's history, and so on upwards.
-Shadow::Tag Shadow::expected(std::uint32_t sequence, std::uint32_t position) const {
-  std::uint32_t writer = sequence;
-  while (writer < sequences_.size() && position < sequences_[writer].shared) {
-    writer = sequences_[writer].parent;
+// ---- sequences and their lives -----------------------------------------------------------------------
+
+std::uint32_t Shadow::life_of(std::uint32_t sequence) {
+  SequenceState& state = state_of(sequence);
+  if (state.life != kNoLife) return state.life;
+  if (free_lives_.empty()) {
+    free_lives_.push_back(static_cast<std::uint32_t>(lives_.size()));
+    lives_.emplace_back();
   }
-  return {writer, position};
+  state.life = free_lives_.back();
+  free_lives_.pop_back();
+  lives_[state.life].sequence = sequence;
+  lives_[state.life].epoch = state.epoch;
+  return state.life;
 }
 
-Shadow::SequenceState& Shadow::state_of(std::uint32_t sequence) {
-  if (sequence >= sequences_.size()) sequences_.resize(sequence + 1);
-  return sequences_[sequence];
+// Nobody needs this life any more: neither its sequence nor a step in flight.
+void Shadow::retire(std::uint32_t index) {
+  Life& life = lives_[index];
+  cut_table(life, index, 0);
+  SequenceState& state = state_of(life.sequence);
+  if (state.life == index) state.life = kNoLife;
+  std::vector<std::uint32_t> table = std::move(life.table);
+  life = Life{};
+  life.table = std::move(table);  // for its capacity
+  free_lives_.push_back(index);
 }
 
-Shadow::Life& Shadow::life(std::uint32_t sequence, std::uint32_t epoch) {
-  std::vector<Life>& lives = state_of(sequence).lives;
-  for (std::size_t n = lives.size(); n-- > 0;) {
-    if (lives[n].epoch == epoch) return lives[n];
+void Shadow::start_life(std::uint32_t sequence) {
+  SequenceState& state = state_of(sequence);
+  state.preempted = false;
+  if (state.life != kNoLife) {
+    const Life& old = lives_[state.life];
+    if (old.held_blocks() > 0 || old.state != 0 || old.draft != 0) {
+      find("O10 finish", sequence, PoolKind::kBlocks, 0,
+           name_of_life(sequence, old.epoch) +
+               " takes storage after a preemption and has not let go of all it held");
+    }
+    if (old.flights == 0) retire(state.life);
   }
-  lives.emplace_back();
-  lives.back().epoch = epoch;
-  return lives.back();
+  state.life = kNoLife;
+  ++state.epoch;
 }
+
+void Shadow::cut_table(Life& life, std::uint32_t index, std::uint32_t kept) {
+  for (std::uint32_t entry = kept; entry < life.table.size(); ++entry) {
+    readers_.remove(life.table[entry], {index, entry});
+  }
+  life.table.resize(kept);
+  life.verified = std::min(life.verified, kept * options_.block_size);
+}
+
+// ---- records -----------------------------------------------------------------------------------------
 
 void Shadow::take(const Record& record, std::span<const BlockId> ids) {
   // Commits follow their result, behind the releases of fences that passed with it.
   if (settling_open_ && record.verb != Verb::kCommit && record.verb != Verb::kUnpark) settle();
+  const auto leave_batch = [&] {
+    const auto at = std::lower_bound(batch_.begin(), batch_.end(), record.sequence);
+    if (at != batch_.end() && *at == record.sequence) batch_.erase(at);
+  };
   switch (record.verb) {
     case Verb::kAcquire:
     case Verb::kPin: acquire(record, ids); break;
     case Verb::kRelease:
     case Verb::kPark: let_go(record, ids); break;
-    case Verb::kUnpark:
-      if (record.aux > passed_) {
-        find("O9 release", "a hold on ticket " + std::to_string(record.aux) +
-                               " ended when the lane had come to " + std::to_string(passed_));
-      }
-      for (const BlockId id : ids) drop_owner(record, id);
-      break;
-    case Verb::kFork: {
-      SequenceState& child = state_of(record.sequence);
-      child.parent = record.aux;
-      child.shared = record.count;
-      life(record.sequence, child.epoch).processed = record.count;
-      break;
-    }
+    case Verb::kUnpark: unpark(record, ids); break;
+    case Verb::kFork: fork(record); break;
     case Verb::kDemote: {
-      SequenceState& child = state_of(record.sequence);
-      life(record.sequence, child.epoch).processed = 0;
+      // It becomes an ordinary request: nothing it reads later is its parent's.
+      Life& child = lives_[life_of(record.sequence)];
+      child.processed = 0;
+      child.verified = 0;
+      child.inherited.clear();
       break;
     }
-    case Verb::kCopyQueued: {
-      PendingCopy copy;
-      copy.ticket = copy_ticket_of(steps_ + 1);
-      copy.pool = record.pool;
-      copy.from = index_of(ids[0]);
-      copy.to = index_of(ids[1]);
-      copy.rows = record.aux;
-      copy.sequence = record.sequence;
-      if (copy.to == 0) break;  // released, not copied
-      if (copy.pool == PoolKind::kBlocks) {
-        copy.from_issue = blocks_[copy.from].issue;
-        copy.to_issue = blocks_[copy.to].issue;
-      } else {
-        copy.from_issue = slots_[copy.from].issue;
-        copy.to_issue = slots_[copy.to].issue;
+    case Verb::kCopyQueued: queue_copy(record, ids); break;
+    case Verb::kJoin: {
+      const Life& life = lives_[life_of(record.sequence)];
+      if (record.aux != life.processed) {
+        find("O7 commit", record.sequence, PoolKind::kBlocks, 0,
+             "sequence " + std::to_string(record.sequence) + " joins the batch with " +
+                 std::to_string(record.aux) + " rows, and " + std::to_string(life.processed) +
+                 " are processed");
       }
-      copies_.push_back(copy);
+      const auto at = std::lower_bound(batch_.begin(), batch_.end(), record.sequence);
+      if (at == batch_.end() || *at != record.sequence) batch_.insert(at, record.sequence);
       break;
     }
-    case Verb::kJoin: batch_.insert(record.sequence); break;
     case Verb::kLeave:
-    case Verb::kSitOut: batch_.erase(record.sequence); break;
-    case Verb::kDrafts: drafts_[record.sequence] = record.count; break;
+    case Verb::kSitOut: leave_batch(); break;
+    case Verb::kDrafts: state_of(record.sequence).drafts = record.count; break;
     case Verb::kChunk: {
       Row row;
       row.sequence = record.sequence;
-      row.epoch = state_of(record.sequence).epoch;
       row.width = record.count;
       row.accepted = record.count;
       row.first = record.aux;
@@ -125,26 +166,16 @@ void Shadow::take(const Record& record, std::span<const BlockId> ids) {
     }
     case Verb::kStep: dispatch(++steps_); break;
     case Verb::kResult: run_step(record.sequence, record.aux == 1, record.aux == 2); break;
-    case Verb::kCommit:
-      for (Row& row : settling_.rows) {
-        if (row.sequence == record.sequence && !row.chunk) row.accepted = record.count;
-      }
-      break;
-    case Verb::kPassed:
-      passed_ = std::max<std::uint64_t>(passed_, record.aux);
-      pass_copies(record.aux);
-      break;
+    case Verb::kCommit: commit(record); break;
+    case Verb::kPassed: pass(record); break;
     case Verb::kPreempt:
       state_of(record.sequence).preempted = true;
-      batch_.erase(record.sequence);
+      leave_batch();
       break;
-    case Verb::kEnd: {
-      batch_.erase(record.sequence);
-      SequenceState& state = state_of(record.sequence);
-      state.ended = true;
-      std::erase_if(state.lives, [](const Life& life) { return life.flights == 0; });
+    case Verb::kEnd:
+      leave_batch();
+      end(record);
       break;
-    }
     case Verb::kArrive:
     case Verb::kAnswer:
     case Verb::kForkMissed:
@@ -155,329 +186,220 @@ void Shadow::take(const Record& record, std::span<const BlockId> ids) {
   }
 }
 
-std::uint32_t* Shadow::owners_of(PoolKind pool, BlockId id) {
+// The child's first rows are the parent's, and what the parent itself inherited.
+void Shadow::fork(const Record& record) {
+  const std::uint32_t shared = record.count;
+  const std::uint32_t child_index = life_of(record.sequence);
+  const std::uint32_t parent_index = life_of(record.aux);
+  std::vector<Inherited> inherited;
+  std::uint32_t covered = 0;
+  for (const Inherited& part : lives_[parent_index].inherited) {
+    if (covered >= shared) break;
+    inherited.push_back(part);
+    covered = inherited.back().end = std::min(part.end, shared);
+  }
+  if (covered < shared) inherited.push_back({shared, record.aux, lives_[parent_index].epoch});
+  Life& child = lives_[child_index];
+  child.inherited = std::move(inherited);
+  child.processed = shared;
+  child.verified = 0;
+}
+
+void Shadow::end(const Record& record) {
+  SequenceState& state = state_of(record.sequence);
+  state.ended = true;
+  if (state.life == kNoLife) return;
+  const Life& life = lives_[state.life];
+  if (life.held_blocks() > 0 || life.state != 0 || life.draft != 0) {
+    find("O10 finish", record.sequence, PoolKind::kBlocks, 0,
+         name_of_life(record.sequence, life.epoch) + " ended and still holds " +
+             std::to_string(life.held_blocks()) + " blocks, " + (life.state != 0 ? "a" : "no") +
+             " state slot and " + (life.draft != 0 ? "a" : "no") + " draft slot");
+  }
+  if (life.flights == 0) retire(state.life);
+}
+
+// ---- owners ------------------------------------------------------------------------------------------
+
+Shadow::Owned* Shadow::owned(const Record& record, BlockId id) {
+  std::vector<Owned>& pool = owned_[index_of(record.pool)];
   const std::uint32_t index = index_of(id);
-  if (pool == PoolKind::kBlocks && index < blocks_.size()) return &blocks_[index].owners;
-  if (pool == PoolKind::kStateSlots && index < slots_.size()) return &slots_[index].owners;
+  const bool open = record.pool == PoolKind::kHostBlocks ||
+                    (record.pool == PoolKind::kDraftSlots && options_.draft_ids == 0);
+  if (open && index >= pool.size()) pool.resize(std::size_t{index} + 1);
+  if (index > 0 && index < pool.size()) return &pool[index];
+  find("O2 owners", record.sequence, record.pool, index,
+       name_of_id(record.pool, index) + ", named by sequence " + std::to_string(record.sequence) +
+           ", is not in the pool");
   return nullptr;
 }
 
-void Shadow::count_owner(const Record& record, BlockId id) {
-  std::uint32_t* owners = owners_of(record.pool, id);
-  if (owners == nullptr) return;
-  const bool issued = record.verb == Verb::kAcquire;
-  if (issued != (*owners == 0)) {
-    find("O2 owners", std::string(name_of(record.pool)) + " " + std::to_string(index_of(id)) +
-                          " has " + std::to_string(*owners) + " owners and is " +
-                          (issued ? "issued" : "pinned"));
+bool Shadow::drop_owner(const Record& record, BlockId id, const char* how) {
+  Owned* const was = owned(record, id);
+  if (was == nullptr) return false;
+  if (was->owners == 0) {
+    find("O2 owners", record.sequence, record.pool, index_of(id),
+         name_of_id(record.pool, index_of(id)) + " is " + how + " by sequence " +
+             std::to_string(record.sequence) + " and has no owner" +
+             name_of_release(was->released, "it"));
+    return false;
   }
-  ++*owners;
-}
-
-void Shadow::drop_owner(const Record& record, BlockId id) {
-  std::uint32_t* owners = owners_of(record.pool, id);
-  if (owners == nullptr) return;
-  if (*owners == 0) {
-    find("O2 owners", std::string(name_of(record.pool)) + " " + std::to_string(index_of(id)) +
-                          " is released by sequence " + std::to_string(record.sequence) +
-                          " and has no owner");
-    return;
-  }
-  --*owners;
+  if (--was->owners == 0) was->released = {event_, record.sequence};
+  return true;
 }
 
 void Shadow::acquire(const Record& record, std::span<const BlockId> ids) {
-  SequenceState& state = state_of(record.sequence);
-  if (state.preempted) {
-    if (life(record.sequence, state.epoch).flights == 0) state.lives.clear();
-    ++state.epoch;
-    state.preempted = false;
+  if (state_of(record.sequence).preempted) start_life(record.sequence);
+  const bool issued = record.verb == Verb::kAcquire;
+  const std::uint32_t index = life_of(record.sequence);
+  if (record.pool == PoolKind::kBlocks && lives_[index].let_go) {
+    cut_table(lives_[index], index, 0);
+    lives_[index].let_go = false;
   }
-  Life& now = life(record.sequence, state.epoch);
   for (const BlockId id : ids) {
-    const std::uint32_t index = index_of(id);
-    count_owner(record, id);
+    Owned* const now = owned(record, id);
+    if (now == nullptr) continue;
+    if (issued != (now->owners == 0)) {
+      find("O2 owners", record.sequence, record.pool, index_of(id),
+           name_of_id(record.pool, index_of(id)) + " has " + std::to_string(now->owners) +
+               " owners and is " + (issued ? "issued to" : "pinned by") + " sequence " +
+               std::to_string(record.sequence) + name_of_release(now->released, "it"));
+    }
+    ++now->owners;
+    if (issued) ++now->issue;
     if (record.pool == PoolKind::kBlocks) {
-      if (record.verb == Verb::kAcquire) ++blocks_[index].issue;
-      now.table.push_back({index, 0, 0});
-    } else if (record.pool == PoolKind::kStateSlots) {
-      // The bytes stay what they were: the first chunk starts the state anew.
-      if (record.verb == Verb::kAcquire) ++slots_[index].issue;
-      now.state = index;
+      std::vector<std::uint32_t>& table = lives_[index].table;
+      readers_.add(index_of(id), {index, static_cast<std::uint32_t>(table.size())});
+      table.push_back(index_of(id));
+    } else {
+      acquire_slot(record, index_of(id));
     }
   }
+}
+
+void Shadow::acquire_slot(const Record& record, std::uint32_t index) {
+  if (record.pool == PoolKind::kHostBlocks) return;
+  Life& life = lives_[life_of(record.sequence)];
+  const bool is_state = record.pool == PoolKind::kStateSlots;
+  std::uint32_t& held = is_state ? life.state : life.draft;
+  if (held != 0) {
+    find("O5 slots", record.sequence, record.pool, index,
+         "sequence " + std::to_string(record.sequence) + " takes " +
+             name_of_id(record.pool, index) + " and holds " + name_of_id(record.pool, held));
+  }
+  held = index;
+  // The bytes stay what they were: the first chunk starts a state anew.
+  if (is_state) return;
+  if (index >= draft_slots_.size()) draft_slots_.resize(std::size_t{index} + 1);
+  const DraftSlot& slot = draft_slots_[index];
+  if (slot.step == 0 || has_passed(slot.step) || !options_.fences_always) return;
+  find("O9 draft slot", record.sequence, record.pool, index,
+       name_of_id(record.pool, index) + " is handed to sequence " +
+           std::to_string(record.sequence) + ", and step " + std::to_string(slot.step) +
+           " with drafts of sequence " + std::to_string(slot.user) + " has not passed");
 }
 
 void Shadow::let_go(const Record& record, std::span<const BlockId> ids) {
-  SequenceState& state = state_of(record.sequence);
-  Life& now = life(record.sequence, state.epoch);
-  const bool released = record.verb == Verb::kRelease;
-  const std::string who = "sequence " + std::to_string(record.sequence);
-  if (released) {
-    for (const BlockId id : ids) drop_owner(record, id);
-  }
-  if (record.pool == PoolKind::kStateSlots) {
-    if (released && may_be_touched(now) && options_.fences_always) {
-      find("O9 release", who + " released state slot " + std::to_string(index_of(ids[0])) +
-                             " with " + std::to_string(now.flights) + " steps in flight");
-    }
-    if (index_of(ids[0]) == now.state) {
-      now.last_state = now.state;
-      now.state = 0;
-    }
-    return;
-  }
-  if (record.pool != PoolKind::kBlocks) return;
-  if (ids.size() > now.table.size()) {
-    find("O10 release", who + " let go " + std::to_string(ids.size()) + " blocks of a table of " +
-                            std::to_string(now.table.size()));
-    return;
-  }
-  const std::size_t kept = now.table.size() - ids.size();
-  // Rows of dispatched steps lie below C + F.
-  std::uint32_t reach = now.processed + now.in_flight;
-  if (now.void_flights > 0) reach = std::max(reach, now.void_reach);
-  const std::uint32_t reached = (reach + options_.block_size - 1) / options_.block_size;
-  if (released && may_be_touched(now) && kept < reached && options_.fences_always) {
-    find("O9 release", who + " released blocks from entry " + std::to_string(kept) +
-                           " on, and steps in flight reach position " + std::to_string(reach));
-  }
-  if (kept == 0 && now.flights > 0) now.last_table = now.table;
-  for (std::size_t n = kept; n < now.table.size(); ++n) {
-    blocks_[now.table[n].block].released_at = event_;
-  }
-  now.table.resize(kept);
-}
-
-void Shadow::dispatch(std::uint64_t step) {
-  Step flight;
-  flight.step = step;
-  flight.rows = std::move(chunks_);
-  chunks_.clear();
-  for (const std::uint32_t id : batch_) {
-    Row row;
-    row.sequence = id;
-    row.epoch = state_of(id).epoch;
-    const auto drafted = drafts_.find(id);
-    row.width = drafted == drafts_.end() ? 1 : 1 + drafted->second;
-    flight.rows.push_back(row);
-  }
-  drafts_.clear();
-  for (const Row& row : flight.rows) {
-    Life& now = life(row.sequence, row.epoch);
-    ++now.flights;
-    now.last_step = step;
-    now.in_flight += row.width;
-    const std::uint32_t reach = now.processed + now.in_flight;
-    if (reach > now.table.size() * options_.block_size) {
-      find("O6 table", "sequence " + std::to_string(row.sequence) + " may write up to position " +
-                           std::to_string(reach) + " with a table of " +
-                           std::to_string(now.table.size()) + " blocks");
-    }
-  }
-  flying_.push_back(std::move(flight));
-}
-
-// Until a copy's fence has passed its source is pinned and its destination fenced.
-void Shadow::pass_copies(std::uint64_t upto) {
-  for (PendingCopy& copy : copies_) {
-    if (copy.passed || copy.ticket > upto) continue;
-    copy.passed = true;
-    const bool blocks = copy.pool == PoolKind::kBlocks;
-    const std::uint64_t from_issue = blocks ? blocks_[copy.from].issue : slots_[copy.from].issue;
-    const std::uint64_t to_issue = blocks ? blocks_[copy.to].issue : slots_[copy.to].issue;
-    const std::string what = "the copy for sequence " + std::to_string(copy.sequence) + " ";
-    const std::string ids = name_of(copy.pool);
-    if (from_issue != copy.from_issue) {
-      find("O9 copy source", what + "reads " + ids + " " + std::to_string(copy.from) +
-                                 ", which was released and issued again before the copy was done");
-    }
-    if (to_issue != copy.to_issue) {
-      find("O9 copy destination", what + "fills " + ids + " " + std::to_string(copy.to) +
-                                      ", which was released and issued again before it was done");
-    }
-  }
-}
-
-// `lost`: the step of these copies failed, or one ahead of it did; nobody knows what they left behind.
-void Shadow::run_copies(std::uint64_t upto, bool lost) {
-  pass_copies(upto);
-  std::size_t kept = 0;
-  for (const PendingCopy& copy : copies_) {
-    if (copy.ticket > upto) {
-      copies_[kept++] = copy;
-      continue;
-    }
-    if (copy.pool == PoolKind::kBlocks) {
-      Block& from = blocks_[copy.from];
-      Block& to = blocks_[copy.to];
-      to.rows.resize(options_.block_size);
-      from.rows.resize(options_.block_size);
-      for (std::uint32_t row = 0; row < copy.rows; ++row) {
-        to.rows[row] = lost ? Tag{} : from.rows[row];
+  for (const BlockId id : ids) {
+    if (record.verb == Verb::kRelease) {
+      drop_owner(record, id, "released");
+    } else if (Owned* const parked = owned(record, id)) {
+      if (parked->owners == 0) {
+        find("O2 owners", record.sequence, record.pool, index_of(id),
+             name_of_id(record.pool, index_of(id)) + " is parked by sequence " +
+                 std::to_string(record.sequence) + " and has no owner" +
+                 name_of_release(parked->released, "it"));
       }
-      to.serial = ++serial_;
-    } else {
-      slots_[copy.to].last = slots_[copy.from].last;
-      slots_[copy.to].written = slots_[copy.from].written && !lost;
+      ++parked->holds;
     }
   }
-  copies_.resize(kept);
-}
-
-void Shadow::run_step(std::uint64_t step, bool failed, bool behind_failed) {
-  if (flying_.empty() || flying_.front().step != step) {
-    find("O15 order", "a result of step " + std::to_string(step) + " that is not the oldest");
-    return;
-  }
-  passed_ = std::max(passed_, 2 * step);
-  run_copies(2 * step, failed || behind_failed);
-  settling_ = std::move(flying_.front());
-  flying_.erase(flying_.begin());
-  settling_open_ = true;
-  settling_failed_ = failed;
-  if (failed) void_steps_behind();
-  for (Row& row : settling_.rows) {
-    if (row.is_void) continue;
-    Life& then = life(row.sequence, row.epoch);
-    row.start = then.processed;
-    if (row.chunk && row.first != row.start && !failed) {
-      find("O7 commit", "a chunk of sequence " + std::to_string(row.sequence) + " starts at " +
-                            std::to_string(row.first) + ", and " + std::to_string(row.start) +
-                            " rows are processed");
-    }
-    const bool let_go = then.table.empty();
-    std::vector<Entry>& table = let_go ? then.last_table : then.table;
-    // What a failed step, or one behind it, reads is nobody's: its result is thrown away.
-    if (!failed) read_rows(row, table, row.start);
-    if (options_.state_slots && !failed)
-      check_state(row, then.state != 0 ? then.state : then.last_state);
-    // All rows of the step are written; which of them are valid is known with the commits.
-    write_rows(row, table, row.start, row.start + row.width, true);
-  }
-}
-
-void Shadow::read_rows(const Row& row, std::vector<Entry>& table, std::uint32_t end) {
-  const std::uint32_t block_size = options_.block_size;
-  rows_read_ += end;
-  for (std::uint32_t at = 0; at * block_size < end; ++at) {
-    if (at >= table.size()) {
-      find("O12 visible rows", "sequence " + std::to_string(row.sequence) + " reads position " +
-                                   std::to_string(at * block_size) + " beyond its table");
-      return;
-    }
-    Entry& entry = table[at];
-    Block& block = blocks_[entry.block];
-    const std::uint32_t rows = std::min(end - at * block_size, block_size);
-    if (entry.seen_serial == block.serial && entry.seen_rows >= rows) continue;
-    block.rows.resize(block_size);
-    for (std::uint32_t n = 0; n < rows; ++n) {
-      const Tag wanted = expected(row.sequence, at * block_size + n);
-      ++rows_scanned_;
-      if (block.rows[n] == wanted) continue;
-      find("O12 visible rows",
-           "sequence " + std::to_string(row.sequence) + " reads row " + std::to_string(n) +
-               " of block " + std::to_string(entry.block) + ": expected " + name_of_tag(wanted) +
-               ", found " + name_of_tag(block.rows[n]) + "; the block was last let go at event " +
-               std::to_string(block.released_at));
+  Life& life = lives_[life_of(record.sequence)];
+  switch (record.pool) {
+    case PoolKind::kBlocks: let_go_blocks(record, ids, life); break;
+    case PoolKind::kStateSlots:
+    case PoolKind::kDraftSlots:
+      for (const BlockId id : ids) let_go_slot(record, index_of(id), life);
       break;
-    }
-    entry.seen_serial = block.serial;
-    entry.seen_rows = rows;
+    case PoolKind::kHostBlocks: break;
   }
 }
 
-void Shadow::write_rows(const Row& row, std::vector<Entry>& table, std::uint32_t begin,
-                        std::uint32_t end, bool valid) {
-  const std::uint32_t block_size = options_.block_size;
-  for (std::uint32_t position = begin; position < end; ++position) {
-    const std::uint32_t at = position / block_size;
-    if (at >= table.size()) {
-      find("O6 table", "sequence " + std::to_string(row.sequence) + " writes position " +
-                           std::to_string(position) + " beyond its table");
-      return;
-    }
-    Block& block = blocks_[table[at].block];
-    block.rows.resize(block_size);
-    block.rows[position % block_size] = valid ? expected(row.sequence, position) : Tag{};
-    const bool seen = table[at].seen_serial == block.serial;
-    block.serial = ++serial_;
-    if (seen) table[at].seen_serial = block.serial;  // what was right before this write still is
-  }
+// `last_step` is the last one that may touch what is let go: it waits behind that, or has passed.
+void Shadow::check_fence(const Record& record, std::uint32_t index, std::uint64_t last_step) {
+  if (!options_.fences_always || has_passed(last_step)) return;
+  const bool released = record.verb == Verb::kRelease;
+  if (!released && record.aux >= 2 * last_step) return;
+  find("O9 release", record.sequence, record.pool, index,
+       "sequence " + std::to_string(record.sequence) +
+           (released ? std::string(" released ")
+                     : " parked behind ticket " + std::to_string(record.aux) + " ") +
+           name_of_id(record.pool, index) + ", and step " + std::to_string(last_step) +
+           ", ticket " + std::to_string(2 * last_step) + ", may still touch it");
 }
 
-// A state includes the positions below the row, of the sequence's own history, and nothing else.
-void Shadow::check_state(const Row& row, std::uint32_t index) {
-  if (index == 0) {
-    find("O5 state slot",
-         "sequence " + std::to_string(row.sequence) + " runs without a state slot");
+void Shadow::let_go_slot(const Record& record, std::uint32_t index, Life& life) {
+  const bool is_state = record.pool == PoolKind::kStateSlots;
+  std::uint32_t& held = is_state ? life.state : life.draft;
+  if (index != held || held == 0) {
+    find("O10 release", record.sequence, record.pool, index,
+         "sequence " + std::to_string(record.sequence) + " lets go of " +
+             name_of_id(record.pool, index) + " and holds " +
+             (held == 0 ? std::string("none") : name_of_id(record.pool, held)));
     return;
   }
-  Slot& slot = slots_[index];
-  if (row.start == 0) return;  // the first chunk starts the state anew
-  const Tag wanted = expected(row.sequence, row.start - 1);
-  if (!slot.written || slot.last != wanted) {
-    find("O12 visible rows", "sequence " + std::to_string(row.sequence) + " reads state slot " +
-                                 std::to_string(index) + ": expected " + name_of_tag(wanted) +
-                                 ", found " + (slot.written ? name_of_tag(slot.last) : "nothing"));
+  if (is_state) {
+    check_fence(record, index, life.last_step);
+    if (life.flights > 0) life.last_state = index;
+  } else if (draft_slots_[index].user == record.sequence) {
+    check_fence(record, index, draft_slots_[index].step);
+  }
+  held = 0;
+}
+
+void Shadow::let_go_blocks(const Record& record, std::span<const BlockId> ids, Life& life) {
+  if (ids.empty()) return;
+  if (life.let_go || !are_last_of(ids, life.table)) {
+    find("O10 release", record.sequence, record.pool, index_of(ids.front()),
+         "sequence " + std::to_string(record.sequence) + " lets go of " +
+             std::to_string(ids.size()) + " blocks that are not the end of its table of " +
+             std::to_string(life.held_blocks()));
+    return;
+  }
+  const std::uint32_t kept = static_cast<std::uint32_t>(life.table.size() - ids.size());
+  // Rows of dispatched steps lie below C + F.
+  std::uint32_t reach = life.processed + life.in_flight;
+  if (life.void_flights > 0) reach = std::max(reach, life.void_reach);
+  if (std::uint64_t{kept} * options_.block_size < reach) {
+    check_fence(record, life.table[kept], life.last_step);
+  }
+  if (kept == 0 && life.flights > 0) {
+    life.let_go = true;  // steps in flight go on reading and writing through this table
+  } else {
+    cut_table(life, life_of(record.sequence), kept);
   }
 }
 
-// The steps behind a failed one are lost with it: their rows no longer count, but may still write.
-void Shadow::void_steps_behind() {
-  for (Step& step : flying_) {
-    for (Row& row : step.rows) {
-      if (row.is_void) continue;
-      Life& then = life(row.sequence, row.epoch);
-      then.void_reach = std::max(then.void_reach, then.processed + then.in_flight);
-    }
+void Shadow::unpark(const Record& record, std::span<const BlockId> ids) {
+  constexpr std::uint16_t kOfCopy = 1;
+  const Lane lane = record.detail == kOfCopy ? options_.copy_lane : Lane::kCompute;
+  const std::uint64_t passed = passed_[index_of(lane)];
+  if (record.aux > passed) {
+    find("O9 release", record.sequence, record.pool, ids.empty() ? 0 : index_of(ids.front()),
+         "a hold of sequence " + std::to_string(record.sequence) + " on ticket " +
+             std::to_string(record.aux) + " ended when the lane had come to " +
+             std::to_string(passed));
   }
-  for (Step& step : flying_) {
-    for (Row& row : step.rows) {
-      if (row.is_void) continue;
-      row.is_void = true;
-      Life& then = life(row.sequence, row.epoch);
-      then.in_flight -= row.width;
-      ++then.void_flights;
-    }
-  }
-}
-
-// The result is complete: counts advance by what was accepted, the other rows are bytes, not data.
-void Shadow::settle() {
-  settling_open_ = false;
-  for (const Row& row : settling_.rows) {
-    if (row.is_void) {
-      --life(row.sequence, row.epoch).void_flights;
-      drop_flight(row.sequence, row.epoch);
+  for (const BlockId id : ids) {
+    Owned* const parked = owned(record, id);
+    if (parked == nullptr) continue;
+    if (parked->holds == 0) {
+      find("O9 release", record.sequence, record.pool, index_of(id),
+           "a hold on " + name_of_id(record.pool, index_of(id)) + " ends, and nothing holds it");
       continue;
     }
-    Life& then = life(row.sequence, row.epoch);
-    std::vector<Entry>& table = then.table.empty() ? then.last_table : then.table;
-    const std::uint32_t accepted = settling_failed_ ? 0 : row.accepted;
-    if (accepted < row.width) {
-      write_rows(row, table, row.start + accepted, row.start + row.width, false);
-    }
-    then.processed = row.start + accepted;
-    then.in_flight -= row.width;
-    if (options_.state_slots) {
-      const std::uint32_t index = then.state != 0 ? then.state : then.last_state;
-      Slot& slot = slots_[index];
-      slot.written = !settling_failed_;
-      if (then.processed > 0) slot.last = expected(row.sequence, then.processed - 1);
-    }
-    drop_flight(row.sequence, row.epoch);
+    --parked->holds;
+    drop_owner(record, id, "let go");
   }
-  settling_.rows.clear();
-}
-
-void Shadow::drop_flight(std::uint32_t sequence, std::uint32_t epoch) {
-  SequenceState& state = state_of(sequence);
-  Life& then = life(sequence, epoch);
-  --then.flights;
-  if (then.flights > 0) return;
-  if (epoch == state.epoch && !state.ended) return;
-  std::erase_if(state.lives, [&](const Life& life) { return life.epoch == epoch; });
 }
 
 }  // namespace pinfold::sim

@@ -1,21 +1,29 @@
 #pragma once
-// Shadow memory: what every row of every block holds, kept from the journal alone. It shares no code
-// with the allocator beyond ids, so it can find out what the allocator believes wrongly.
+// Shadow memory: what every row of every block and every slot holds, kept from the journal alone. It
+// shares no code with the allocator beyond ids, so it can find out what the allocator believes wrongly.
+// docs/shadow.md says what is tracked and why the verified prefix of a table suffices.
 //
-// Each row carries a tag: whose history it belongs to and which position of it. Steps and copies are
-// carried out in the order of the lane, a step when its result is reported and its copies ahead of it:
-// reads are checked and writes are tagged then, through the block table of the time of dispatch. That
-// nobody else was given a copy's blocks is checked when its fence passes. Rule O12 is what a read must satisfy: owned or held, below C (or written by a step in
-// flight of the same sequence, or by this one), not replaced, filled by a completed copy.
+// Each row carries a tag: whose history it belongs to, in which epoch, and which position of it. Steps
+// and copies are carried out in the order of their lane. On the compute lane a step is carried out when
+// its result is reported and its copies ahead of it: reads are checked and writes are tagged then,
+// through the block table of the time of dispatch. Copies in a lane of their own are carried out when the
+// journal says that they passed, at the latest ahead of their step, which waits for them. Rule O12 is what a read must satisfy: owned or held, below C (or written
+// by a step in flight of the same sequence, or by this one), not replaced, filled by a completed copy.
+//
+// Parts: shadow_contents.h what rows hold; shadow_readers.h who is told of a write; shadow_life.h what
+// a sequence holds; shadow_report.h texts. tests/model/shadow_twin.h is the row-by-row scan beside it.
 
+#include <array>
 #include <cstdint>
-#include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/journal.h"
+#include "sim/check/shadow_contents.h"
+#include "sim/check/shadow_life.h"
+#include "sim/check/shadow_readers.h"
+#include "sim/check/shadow_report.h"
 
 namespace pinfold::sim {
 
@@ -27,16 +35,12 @@ struct ShadowOptions {
   bool state_slots = false;
   /// Storage that a dispatched step may touch is never let go but parked (fence mode `always`).
   bool fences_always = true;
+  std::uint32_t draft_ids = 0;      // 0: not said, any id is taken
+  Lane copy_lane = Lane::kCompute;  // where copies run, and whose passing ends what protects them
 };
 
-/// One broken rule, as a person reads it.
-struct ShadowFinding {
-  std::string rule;         // "O12 visible rows", "O9 release", ...
-  std::uint64_t event = 0;  // number of the record that showed it
-  std::string text;         // reader, position, expected, found, who wrote it
-};
-
-/// Follows one engine from its first record on. Costs O(blocks of the rows) a step.
+/// Follows one engine from its first record on. A step costs O(rows in it + blocks that changed); a row
+/// whose table has not changed costs the comparison of one number. A regular value: copies cost O(blocks + lives).
 class Shadow {
  public:
   explicit Shadow(const ShadowOptions& options);
@@ -44,132 +48,162 @@ class Shadow {
   /// Reads whole records, in order; may be called with any split between records.
   void consume(std::span<const std::byte> journal);
 
-  /// The first findings, at most kFindingsKept; the count goes on.
+  /// The first findings, at most kFindingsKept; the count goes on. A step's read is one finding: its first
+  /// wrong position.
   static constexpr std::size_t kFindingsKept = 100;
   const std::vector<ShadowFinding>& findings() const { return findings_; }
   std::uint64_t finding_count() const { return finding_count_; }
   /// Row reads checked: what the silence stands on.
   std::uint64_t rows_read() const { return rows_read_; }
+  /// Of those, the ones that had to be looked at again.
   std::uint64_t rows_scanned() const { return rows_scanned_; }
 
- private:
-  static constexpr std::uint32_t kNobody = UINT32_MAX;
+  /// Equal for shadows that will find the same from the same records on, as Scheduler::state_hash() is
+  /// for schedulers: contents, owners, lives, slots, copies and steps in flight; step numbers and
+  /// tickets count from the last result. Rows that nobody alive can expect count as nothing. Left out:
+  /// findings, event numbers, who released what, how much is known to be right. O(state).
+  std::uint64_t hash() const;
 
-  /// What a row holds: position `position` of the history of `writer`.
-  struct Tag {
+ private:
+  static constexpr std::uint32_t kNoLife = UINT32_MAX;
+
+  /// The owners of one id of any pool, counted here.
+  struct Owned {
+    std::uint32_t owners = 0;  // table entries, pins and holds
+    std::uint32_t holds = 0;
+    std::uint32_t issue = 0;  // how often it was issued
+    Release released;         // the last time it came to have no owner
+  };
+  struct StateSlot {
+    RowTag last;  // the last position that the state includes
+    Release before;
+    std::uint64_t step = 0;  // the last one that wrote it
     std::uint32_t writer = kNobody;
-    std::uint32_t position = 0;
-    friend bool operator==(const Tag&, const Tag&) = default;
   };
-  struct Block {
-    std::vector<Tag> rows;          // block_size, once written
-    std::uint64_t serial = 0;       // changes with every write
-    std::uint64_t issue = 0;        // how often it was issued
-    std::uint32_t owners = 0;       // table entries, pins and holds, counted here
-    std::uint64_t released_at = 0;  // event of the release before
-  };
-  struct Entry {
-    std::uint32_t block = 0;
-    std::uint64_t seen_serial = 0;  // rows below `seen_rows` were right at this serial
-    std::uint32_t seen_rows = 0;
-  };
-  /// One life of a sequence between preemptions.
-  struct Life {
-    std::uint32_t epoch = 0;
-    std::uint32_t processed = 0;  // C on the device: rows of carried out steps, corrected
-    std::uint32_t in_flight = 0;  // upper bound of rows of dispatched steps
-    std::vector<Entry> table;
-    std::vector<Entry> last_table;  // as it was when all was let go with steps in flight
-    std::uint32_t state = 0;
-    std::uint32_t last_state = 0;
-    std::uint64_t last_step = 0;  // the last dispatched step that has a row of it
-    std::uint32_t flights = 0;
-    std::uint32_t void_flights = 0;  // of those: behind a failed step, they commit nothing
-    std::uint32_t void_reach = 0;    // up to where these may still write
+  struct DraftSlot {
+    std::uint64_t step = 0;  // the last one whose drafts it holds
+    std::uint32_t user = kNobody;
   };
   struct SequenceState {
+    std::uint32_t life = kNoLife;  // the newest
     std::uint32_t epoch = 0;
-    std::vector<Life> lives;  // one an epoch, the newest last; old ones while steps are in flight
+    std::uint32_t drafts = 0;  // of the step being planned
+    std::uint32_t row = 0;     // where it is in the step being settled
     bool ended = false;
-    bool preempted = false;          // the next acquisition starts another life
-    std::uint32_t parent = kNobody;  // of the first `shared` positions
-    std::uint32_t shared = 0;
+    bool preempted = false;  // the next acquisition starts another life
   };
   struct Row {
     std::uint32_t sequence = 0;
-    std::uint32_t epoch = 0;
+    std::uint32_t life = kNoLife;
     std::uint32_t width = 1;
     std::uint32_t first = 0;  // chunks say where they start
-    bool chunk = false;
-    bool is_void = false;  // behind a failed step: writes somewhere, and nobody reads it
     std::uint32_t accepted = 1;
     std::uint32_t start = 0;  // resolved when the step runs
+    bool chunk = false;
+    bool is_void = false;  // behind a failed step: writes somewhere, and nobody reads it
+    bool wrong = false;    // its read has been reported
+  };
+  /// Where a void row may write, as its table was when the step ahead failed.
+  struct VoidReach {
+    std::uint32_t sequence = 0;
+    std::uint32_t epoch = 0;
+    std::uint32_t begin = 0, end = 0;   // positions
+    std::vector<std::uint32_t> blocks;  // of `begin` and what follows
+    std::uint32_t state = 0;
+  };
+  struct Step {
+    std::uint64_t step = 0;
+    std::vector<Row> rows;
+    std::vector<VoidReach> void_reaches;
   };
   struct PendingCopy {
     std::uint64_t ticket = 0;
     PoolKind pool = PoolKind::kBlocks;
     std::uint32_t from = 0, to = 0, rows = 0;
-    std::uint64_t from_issue = 0, to_issue = 0;
-    std::uint32_t sequence = 0;
+    std::uint32_t from_issue = 0, to_issue = 0;
+    std::uint32_t sequence = 0, epoch = 0;
     bool passed = false;  // its fence was reported: its source may be released from here on
   };
-  struct Step {
-    std::uint64_t step = 0;
-    std::vector<Row> rows;
-  };
 
+  // shadow.cc: records
   void take(const Record& record, std::span<const BlockId> ids);
+  void start_life(std::uint32_t sequence);
   void acquire(const Record& record, std::span<const BlockId> ids);
-  std::uint32_t* owners_of(PoolKind pool, BlockId id);
-  void count_owner(const Record& record, BlockId id);
-  void drop_owner(const Record& record, BlockId id);
+  void acquire_slot(const Record& record, std::uint32_t index);
   void let_go(const Record& record, std::span<const BlockId> ids);
-  void dispatch(std::uint64_t step);
-  void pass_copies(std::uint64_t upto);
+  void let_go_blocks(const Record& record, std::span<const BlockId> ids, Life& life);
+  void let_go_slot(const Record& record, std::uint32_t index, Life& life);
+  void check_fence(const Record& record, std::uint32_t index, std::uint64_t last_step);
+  void unpark(const Record& record, std::span<const BlockId> ids);
+  void fork(const Record& record);
+  void end(const Record& record);
+  SequenceState& state_of(std::uint32_t sequence) {
+    if (sequence >= sequences_.size()) sequences_.resize(std::size_t{sequence} + 1);
+    return sequences_[sequence];
+  }
+  std::uint32_t life_of(std::uint32_t sequence);
+  void retire(std::uint32_t life);
+  void cut_table(Life& life, std::uint32_t index, std::uint32_t kept);
+  Owned* owned(const Record& record, BlockId id);
+  bool drop_owner(const Record& record, BlockId id, const char* how);
+
+  // shadow_device.cc: what the device does
+  void queue_copy(const Record& record, std::span<const BlockId> ids);
+  void pass(const Record& record);
+  void pass_copy(PendingCopy& copy);
+  void run_copy(const PendingCopy& copy, bool lost);
   void run_copies(std::uint64_t upto, bool lost);
+  void dispatch(std::uint64_t step);
+  void use_draft_slot(const Row& row, const Life& life, std::uint64_t step);
   void run_step(std::uint64_t step, bool failed, bool behind_failed);
-  void read_rows(const Row& row, std::vector<Entry>& table, std::uint32_t end);
-  void write_rows(const Row& row, std::vector<Entry>& table, std::uint32_t begin, std::uint32_t end,
-                  bool valid);
-  void check_state(const Row& row, std::uint32_t slot);
-  void settle();
+  void run_void(const VoidReach& reach);
+  Release since(PoolKind pool, std::uint32_t id, const WrittenRow& found) const;
+  bool read_rows(const Row& row, std::uint64_t step);
+  void check_state(const Row& row, std::uint64_t step);
+  void write_rows(const Row& row);
+  void write_block(std::uint32_t block, std::uint32_t begin, std::uint32_t end,
+                   const RowTag& first);
+  void tell_readers(std::uint32_t block, std::uint32_t row);
+  void discard_rows(const Life& life, std::uint32_t begin, std::uint32_t end);
   void void_steps_behind();
-  Tag expected(std::uint32_t sequence, std::uint32_t position) const;
-  SequenceState& state_of(std::uint32_t sequence);
-  Life& life(std::uint32_t sequence, std::uint32_t epoch);
-  // Whether the device may still touch its storage: a lane is in order, so what passed includes steps
-  // whose results are still to be processed.
-  bool may_be_touched(const Life& life) const { return 2 * life.last_step > passed_; }
-  void drop_flight(std::uint32_t sequence, std::uint32_t epoch);
-  void find(const char* rule, const std::string& text);
-  std::string name_of_tag(const Tag& tag) const;
+  void commit(const Record& record);
+  void settle();
+
+  bool has_passed(std::uint64_t step) const {
+    return 2 * step <= passed_[index_of(Lane::kCompute)];
+  }
+  ShadowFinding& find(const char* rule);
+  void find(const char* rule, std::uint32_t sequence, PoolKind pool, std::uint32_t id,
+            const std::string& text);
+  std::uint64_t hash_settled() const;
 
   ShadowOptions options_;
-  std::vector<Block> blocks_;
-  struct Slot {
-    Tag last;  // the last position that the state includes
-    bool written = false;
-    std::uint64_t issue = 0;
-    std::uint32_t owners = 0;
-  };
-  std::vector<Slot> slots_;
-  std::vector<SequenceState> sequences_;           // by id
-  std::set<std::uint32_t> batch_;                  // sequences with a decode row in every step
-  std::map<std::uint32_t, std::uint32_t> drafts_;  // of the step being planned
-  std::vector<Row> chunks_;                        // of the step being planned
+  std::array<std::vector<Owned>, kPoolKinds> owned_;  // by id
+  BlockContents contents_;
+  BlockReaders readers_;
+  std::vector<StateSlot> state_slots_;
+  std::vector<DraftSlot> draft_slots_;
+  std::vector<SequenceState> sequences_;  // by id
+  std::vector<Life> lives_;               // reused once nobody needs them
+  std::vector<std::uint32_t> free_lives_;
+  std::vector<std::uint32_t> batch_;  // sequences with a decode row in every step, in order of id
+  std::vector<Row> chunks_;           // of the step being planned
   std::vector<PendingCopy> copies_;
   std::vector<Step> flying_;
   Step settling_;  // its result was reported, its commits are being read
   bool settling_open_ = false;
   bool settling_failed_ = false;
   std::uint64_t steps_ = 0;
-  std::uint64_t passed_ = 0;  // ticket of the compute lane
+  std::uint64_t done_ = 0;                      // steps whose result was reported
+  std::array<std::uint64_t, kLanes> passed_{};  // tickets
   std::uint64_t event_ = 0;
-  std::uint64_t serial_ = 0;
   std::uint64_t rows_read_ = 0;
   std::uint64_t rows_scanned_ = 0;
   std::uint64_t finding_count_ = 0;
   std::vector<ShadowFinding> findings_;
+  ShadowFinding unkept_;                // beyond kFindingsKept
+  std::vector<BlockId> ids_;            // of one record, kept for its capacity
+  std::vector<std::vector<Row>> rows_;  // unused row lists, kept for their capacity
 };
 
 }  // namespace pinfold::sim

@@ -258,6 +258,10 @@ class Run final : public Command {
         "--shadow", shadow_, "on|off",
         "on: follow every row in shadow memory, which shares no code with the allocator; a finding "
         "is a violation. Default: off.");
+    text("--ledger", ledger_, "on|off",
+         "on: count what every position of the pool is at every instant, and report where the "
+         "memory "
+         "went. Default: on.");
     text("--fast-path", fast_path_, "on|off",
          "off: visit every row of every step; the same result, slower. Default: on.");
     text("--audit", audit_, "every|N|end",
@@ -283,6 +287,7 @@ class Run final : public Command {
                                            {"csv", ReportFormat::kCsv},
                                            {"md", ReportFormat::kMarkdown}});
     command.shadow = one_of<bool>("--shadow", shadow_, {{"on", true}, {"off", false}});
+    command.ledger = one_of<bool>("--ledger", ledger_, {{"on", true}, {"off", false}});
     command.fast_path = one_of<bool>("--fast-path", fast_path_, {{"on", true}, {"off", false}});
     command.audit_every = audit_every();
     command.measure = measurement();
@@ -325,6 +330,7 @@ class Run final : public Command {
   std::string format_ = "text";
   std::string fast_path_ = "on";
   std::string shadow_ = "off";
+  std::string ledger_ = "on";
   std::string audit_ = "end";
   std::vector<std::string> faults_;
   bool quiet_ = false;

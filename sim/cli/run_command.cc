@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <vector>
 
@@ -88,6 +89,7 @@ RunResult simulate_with_progress(const RunCommand& command, const Trace& trace,
   RunOptions options;
   options.fast_path = command.fast_path;
   options.shadow = command.shadow;
+  options.ledger = command.ledger;
   options.audit_every = command.audit_every;
   options.measure = command.measure;
   options.observer = observer;
@@ -115,13 +117,19 @@ class RunFiles {
     for (const OutputFile& file : files) {
       if (auto error = staged_->write(file)) return error;
     }
-    return staged_->publish();
+    if (auto error = staged_->publish()) return error;
+    // A page of an earlier run would show other figures than the files beside it.
+    std::error_code ignored;
+    std::filesystem::remove(std::filesystem::path(directory_) / "report.html", ignored);
+    return std::nullopt;
   }
 
  private:
   static RecorderOptions recorder_options(const RunConfig& config) {
     const SchedulerOptions engine = engine_options(config, true);
-    return {.block_ids = engine.block_ids, .block_size = engine.block_size.value};
+    return {.block_ids = engine.block_ids,
+            .block_size = engine.block_size.value,
+            .copy_lane = engine.copy_lane == CopyLane::kSeparate ? Lane::kCopy : Lane::kCompute};
   }
 
   std::string directory_;

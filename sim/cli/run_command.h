@@ -23,6 +23,7 @@ struct RunCommand {
   std::optional<std::string> record{};  // the file that gets its ownership events
   bool fast_path = true;
   bool shadow = false;
+  bool ledger = true;
   std::uint64_t audit_every = 0;  // events; 0: only at the end
   bool progress = false;          // show it on `err`, which must be a terminal
 };

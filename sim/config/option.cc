@@ -361,6 +361,8 @@ const Option kOptions[] = {
 
     {"fault.step_failed_permille", "of 1000", "Chance that a step fails.",
      integer<kFault, &X::step_failed_permille>(0, 900)},
+    {"fault.failed_steps", "", "Steps that fail, by number, counted from 1 in order of dispatch.",
+     list<kFault, &X::failed_steps>(1, UINT32_MAX)},
     {"fault.copy_delay_us", "microseconds", "The copies of every step take so much longer.",
      microseconds<kFault, &X::copy_delay_ps>()},
     {"fault.copy_lost", "",

@@ -120,6 +120,7 @@ struct ForkConfig {
 /// fault.*: what goes wrong on purpose. All off by default.
 struct FaultConfig {
   std::uint32_t step_failed_permille = 0;   // chance that a step fails
+  std::vector<std::uint32_t> failed_steps;  // steps that do, counted from 1
   std::uint64_t copy_delay_ps = 0;          // that the copies of every step take longer
   std::uint32_t copy_lost = 0;              // the event of the n-th step with copies never comes
   std::uint32_t abort_storm_permille = 0;   // of the live requests, aborted at once ...

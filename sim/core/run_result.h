@@ -8,6 +8,7 @@
 #include "sim/core/stall_report.h"
 #include "sim/device/fitted_range.h"
 #include "sim/metrics/latency.h"
+#include "sim/metrics/ledger_totals.h"
 #include "sim/metrics/measurement.h"
 #include "sim/metrics/prefix_classes.h"
 #include "sim/metrics/saturation.h"
@@ -77,6 +78,7 @@ struct RunResult {
   // owned block-time over the duration, in block-ns; mean owned = this / duration
   std::uint64_t blocks_owned_ns_high = 0, blocks_owned_ns_low = 0;  // 128 bits
   std::uint64_t slots_usable = 0, slots_peak_owned = 0;
+  std::optional<LedgerTotals> ledger{};  // where each position went; nothing if nobody asked
 
   std::uint64_t steps = 0;
   std::uint64_t failed_steps =

@@ -21,6 +21,7 @@
 #include "sim/core/stops.h"
 #include "sim/core/wait_reason.h"
 #include "sim/device/step_cost.h"
+#include "sim/metrics/ledger.h"
 #include "sim/record/digest.h"
 
 namespace pinfold::sim {
@@ -34,9 +35,15 @@ ShadowOptions shadow_options(const RunConfig& config) {
   options.block_size = engine.block_size.value;
   options.block_ids = engine.block_ids;
   options.state_ids = engine.state_ids;
+  options.draft_ids = engine.draft_ids;
+  options.copy_lane = engine.copy_lane == CopyLane::kSeparate ? Lane::kCopy : Lane::kCompute;
   options.state_slots = engine.state == Switch::kOn;
   options.fences_always = engine.fence == FenceMode::kAlways;
   return options;
+}
+
+LedgerOptions ledger_options(const SchedulerOptions& engine) {
+  return {engine.block_size.value, engine.block_ids, engine.state_ids, engine.draft_ids};
 }
 
 /// A fork that has arrived and waits until its parent has processed enough.
@@ -67,15 +74,20 @@ class Replay {
         queue_watch_(source.expected(), config.workload.concurrency == 0) {
     scheduler_.journal().set_enabled(true);
     if (options.shadow) shadow_.emplace(shadow_options(config));
+    if (options.ledger && !config.prefix.reuse)
+      ledger_.emplace(ledger_options(scheduler_.options()));
   }
 
   RunResult run() {
     try {
       loop();
+      tell_ledger();
+      if (ledger_) result_.ledger = ledger_->totals();
     } catch (const InvariantViolation& violation) {
       result_.verdict = Verdict::kViolation;
       result_.verdict_detail = std::string(violation.what()) + ", at event " +
                                std::to_string(scheduler_.journal().events());
+      ledger_.reset();
     }
     return summarise();
   }
@@ -88,6 +100,7 @@ class Replay {
 
   void loop() {
     if (arrivals_.next_ns() != kNeverNs) now_ = waited_upto_ = first_ns_ = arrivals_.next_ns();
+    if (ledger_) ledger_->start_at(now_);
     while (true) {
       pass_fences();
       take_aborts();
@@ -127,6 +140,10 @@ class Replay {
 
   void advance_to(std::int64_t ns) {
     PINFOLD_CHECK(ns >= now_, "time", "time went back");
+    if (ns == now_) return;
+    if (observer_ != nullptr) tell_observer();
+    tell_ledger();
+    if (ledger_) ledger_->advance_to(ns);
     const std::uint64_t owned = scheduler_.pools().blocks().owned().value;
     owned_ns_ += static_cast<Wide>(owned) * static_cast<std::uint64_t>(ns - now_);
     now_ = ns;
@@ -561,6 +578,8 @@ class Replay {
   }
 
   bool step_fails(std::uint64_t step) const {
+    const std::vector<std::uint32_t>& given = config_.fault.failed_steps;
+    if (std::find(given.begin(), given.end(), step) != given.end()) return true;
     const std::uint32_t permille = config_.fault.step_failed_permille;
     return permille > 0 && draw_permille(config_.seed, Stream::kFault, step, 1) < permille;
   }
@@ -764,6 +783,7 @@ class Replay {
   void finish_request(std::uint64_t number, LiveRequest& request) {
     last_end_ns_ = now_;
     ++ended_;
+    if (observer_ != nullptr) observer_->on_end(static_cast<std::uint32_t>(number), now_);
     if (counts(request.arrival_ns)) {
       last_counted_end_ns_ = now_;
       if (request.never) {
@@ -804,6 +824,13 @@ class Replay {
     if (!records.empty()) observer_->on_records(records, now_);
   }
 
+  // What happened since the last time happened at this one: time stands still until it is told.
+  void tell_ledger() {
+    if (!ledger_) return;
+    ledger_->consume(scheduler_.journal().unread().subspan(ledger_told_));
+    ledger_told_ = scheduler_.journal().unread().size();
+  }
+
   void drain() {
     if (observer_ != nullptr) tell_observer();
     if (scheduler_.journal().unread().size() >= kDrainBytes) drain_all();
@@ -815,6 +842,8 @@ class Replay {
   }
 
   void drain_all() {
+    tell_ledger();
+    ledger_told_ = 0;
     digest_.update(scheduler_.journal().unread());
     if (shadow_) shadow_->consume(scheduler_.journal().unread());
     if (config_.prefix.reuse) prefix_classes_.consume(scheduler_.journal().unread());
@@ -989,6 +1018,8 @@ class Replay {
   RunResult result_;
   Digest digest_;
   std::optional<Shadow> shadow_;
+  std::optional<Ledger> ledger_;
+  std::size_t ledger_told_ = 0;  // journal bytes that it has read
   Digest digest_timed_;
   // Step, time planned, time done: not yet in the timed digest.
   std::array<std::array<std::uint64_t, 3>, 512> timed_{};

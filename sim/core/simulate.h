@@ -18,6 +18,8 @@ struct RunOptions {
   std::uint64_t audit_every = 0;
   /// Follow every row in shadow memory (sim/check/shadow.h); a finding makes the verdict kViolation.
   bool shadow = false;
+  /// Count what every position is at every instant (sim/metrics/ledger.h).
+  bool ledger = true;
   /// Called now and then with the number of requests that have ended; may be empty.
   std::function<void(std::uint64_t ended)> progress;
   /// Which requests the benchmark's figures count, and what is good enough.

@@ -32,6 +32,16 @@ class FieldList {
   void number(std::string name, std::string decimal_text) {
     add(std::move(name), ReportField::Kind::kNumber, std::move(decimal_text));
   }
+  /// An integer that no number of JSON is wide enough for: as text. Null: no value.
+  void big(std::string name, const Unsigned128* value) {
+    if (value == nullptr) return none(std::move(name));
+    text(std::move(name), decimal(*value, 1, 0));
+  }
+  /// Millionths of a whole, rounded half up; no value where there is no whole.
+  void millionths(std::string name, Unsigned128 part, Unsigned128 whole) {
+    if (whole == 0) return none(std::move(name));
+    number(std::move(name), decimal(part * 1'000'000, whole, 0));
+  }
   void boolean(std::string name, bool value) { number(std::move(name), value ? "true" : "false"); }
   void none(std::string name) { add(std::move(name), ReportField::Kind::kNone, {}); }
 
@@ -186,6 +196,46 @@ void add_prefix_cache(FieldList& list, const RunResult& result) {
   list.integer("prefix_cache.ids.new", ids.fresh);
 }
 
+/// Slot-time by owner, and who owned the slots when the most were owned.
+void add_slots(FieldList& list, std::string_view name, const SlotTotals* slots) {
+  const auto time = [&](std::string_view part, PositionNs value_ns) {
+    list.big(fmt::format("{}_ns.{}", name, part), slots == nullptr ? nullptr : &value_ns);
+  };
+  for (std::size_t n = 0; n < kSlotClasses; ++n) {
+    time(kSlotClassNames[n], slots == nullptr ? 0 : slots->slot_ns[n]);
+  }
+  time("capacity", slots == nullptr ? 0 : slots->capacity_ns);
+  for (std::size_t n = 0; n + 1 < kSlotClasses; ++n) {
+    std::string part = fmt::format("{}_at_peak.{}", name, kSlotClassNames[n]);
+    slots == nullptr ? list.none(std::move(part)) : list.integer(part, slots->at_peak[n]);
+  }
+}
+
+/// Where the memory went. The same names without the ledger, and no values.
+void add_ledger(FieldList& list, const LedgerTotals* ledger) {
+  const LedgerTotals totals = ledger == nullptr ? LedgerTotals{} : *ledger;
+  const auto time = [&](std::string name, PositionNs value_ns) {
+    list.big(std::move(name), ledger == nullptr ? nullptr : &value_ns);
+  };
+  for (std::size_t n = 0; n < kPositionClasses; ++n) {
+    time(fmt::format("ledger_position_ns.{}", kPositionClassNames[n]), totals.position_ns[n]);
+  }
+  time("ledger_position_ns.capacity", totals.capacity_ns);
+  const PositionNs owned_ns = totals.owned_ns();  // 0 without the ledger: no value
+  list.ratio("fragmentation_percent", totals.fragmented_ns() * 100, owned_ns);
+  for (std::size_t n = 1; n <= static_cast<std::size_t>(PositionClass::kParked); ++n) {
+    list.ratio(fmt::format("fragmentation.{}", kPositionClassNames[n]), totals.position_ns[n] * 100,
+               owned_ns);
+  }
+  time("sharing.saved_position_ns", totals.saved_ns);
+  list.ratio("sharing.mean_positions_saved", totals.saved_ns, totals.duration_ns);
+  list.millionths("adjacency.ascending_ppm", totals.ascending_ns, totals.pair_ns);
+  list.millionths("adjacency.descending_ppm", totals.descending_ns, totals.pair_ns);
+  time("adjacency.pair_ns", totals.pair_ns);
+  add_slots(list, "state_slots", ledger == nullptr ? nullptr : &totals.state_slots);
+  add_slots(list, "draft_slots", ledger == nullptr ? nullptr : &totals.draft_slots);
+}
+
 void add_device(FieldList& list, const RunResult& result, const CostProvenance& cost) {
   list.text("device.name", cost.name);
   list.text("device.block_size_effect", cost.block_size_effect);
@@ -237,6 +287,7 @@ std::vector<ReportField> run_fields(const RunResult& result, const Provenance& p
   add_waiting(list, result);
   add_memory(list, result);
   add_prefix_cache(list, result);
+  add_ledger(list, result.ledger ? &*result.ledger : nullptr);
   add_device(list, result, provenance.cost);
   add_provenance(list, result, provenance);
   return list.take();

@@ -58,6 +58,29 @@ void add_pool(TextPage& page, const RunResult& result) {
   page.line("Blocks released:", result.blocks_released);
 }
 
+void add_ledger(TextPage& page, const LedgerTotals& ledger) {
+  page.section("Where the Memory Went");
+  const auto share = [](PositionNs part, PositionNs whole) {
+    return whole == 0 ? std::string("-") : decimal(part * 100, whole, kDecimals);
+  };
+  const auto row = [&](std::string_view label, std::string_view percent, std::string_view mean) {
+    page.line(label, fmt::format("{:<10} {}", percent, mean));
+  };
+  row("Position", "% of all", "mean positions");
+  for (std::size_t n = 0; n < kPositionClasses; ++n) {
+    if (static_cast<PositionClass>(n) == PositionClass::kCachedIdle) continue;  // not built yet
+    row(fmt::format("  {}", kPositionClassNames[n]),
+        share(ledger.position_ns[n], ledger.capacity_ns),
+        ledger.duration_ns == 0 ? "-" : decimal(ledger.position_ns[n], ledger.duration_ns, 1));
+  }
+  page.line("Fragmentation (% of owned):", share(ledger.fragmented_ns(), ledger.owned_ns()));
+  if (ledger.saved_ns > 0) {
+    page.ratio("Mean positions saved by sharing:", ledger.saved_ns, ledger.duration_ns);
+  }
+  page.line("Neighbours in tables with ids + 1 (%):", share(ledger.ascending_ns, ledger.pair_ns));
+  page.line("  with ids - 1 (%):", share(ledger.descending_ns, ledger.pair_ns));
+}
+
 void add_waiting(TextPage& page, const RunResult& result) {
   page.section("Admission and Waiting");
   page.line("Requests admitted (OK):", result.answers_ok);
@@ -88,6 +111,21 @@ void add_waiting(TextPage& page, const RunResult& result) {
   page.waited("  for the run limit (s):", result.wait_run_limit_ns);
   page.waited("  for the token budget (s):", result.wait_budget_ns);
   page.waited("  for the running step's end (s):", result.wait_step_ns);
+}
+
+void add_slots(TextPage& page, const LedgerTotals& ledger) {
+  const SlotTotals& slots = ledger.state_slots;
+  const auto owned = [&](auto print) {
+    for (std::size_t n = 0; n + 1 < kSlotClasses; ++n) print(kSlotClassNames[n], n);
+  };
+  owned([&](std::string_view owner, std::size_t n) {
+    page.line(fmt::format("  {}:", owner), slots.at_peak[n]);
+  });
+  page.ratio("Mean owned slots:", slots.slot_ns[0] + slots.slot_ns[1] + slots.slot_ns[2],
+             ledger.duration_ns);
+  owned([&](std::string_view owner, std::size_t n) {
+    page.ratio(fmt::format("  {}:", owner), slots.slot_ns[n], ledger.duration_ns);
+  });
 }
 
 void add_movement(TextPage& page, const RunResult& result) {
@@ -122,6 +160,7 @@ void add_movement(TextPage& page, const RunResult& result) {
     page.section("Slots");
     page.line("Usable slots:", result.slots_usable);
     page.line("Peak owned slots:", result.slots_peak_owned);
+    if (result.ledger) add_slots(page, *result.ledger);
   }
 }
 
@@ -178,6 +217,7 @@ std::string text_report(const RunResult& result, const Provenance& provenance) {
   TextPage page;
   add_benchmark_block(page, result);
   add_pool(page, result);
+  if (result.ledger) add_ledger(page, *result.ledger);
   add_waiting(page, result);
   add_movement(page, result);
   add_device(page, result, provenance.cost);

@@ -34,12 +34,15 @@ def main():
         print("instructions: not counted, valgrind is not installed")
         return 0
     anchor = instructions(program, trace, "anchor", "pinfold::bench::run_anchor*")
-    engine = instructions(program, trace, "engine", "pinfold::sim::simulate(pinfold::sim::Trace*")
-    if anchor is None or engine is None:
+    simulate = "pinfold::sim::simulate(pinfold::sim::Trace*"
+    engine = instructions(program, trace, "engine", simulate)
+    shadow = instructions(program, trace, "shadow", simulate)
+    if anchor is None or engine is None or shadow is None:
         print("instructions: valgrind could not count them")
         return 0
     print(f"instructions per output token: anchor {anchor / OUTPUT_TOKENS:.1f}, "
-          f"replay {engine / OUTPUT_TOKENS:.1f}, {engine / anchor:.2f} x anchor")
+          f"replay {engine / OUTPUT_TOKENS:.1f}, {engine / anchor:.2f} x anchor, "
+          f"with shadow memory {shadow / OUTPUT_TOKENS:.1f}")
     return 0
 
 

@@ -109,7 +109,7 @@ OVERRIDES = [
 
 # Each case: what is wrong, all arguments, what the message must contain.
 USAGE = [
-    ("no command", [], "found no command", "run, replay, size, trace, schema", "See `pinfold --help`"),
+    ("no command", [], "found no command", "run, replay, size, trace, report, schema", "See `pinfold --help`"),
     ("an unknown command", ["rnu"], "unknown command \"rnu\"", "did you mean run?"),
     ("a command not built yet", ["sweep", "s.json"], "unknown command \"sweep\"", "expected one of"),
     ("no command of trace", ["trace"], "found no command", "info, head", "`pinfold trace --help`"),
@@ -118,7 +118,7 @@ USAGE = [
     ("no events", ["replay"], "found no EVENTS"),
     ("an unknown flag", ["run", "t.csv", "--fromat", "json"],
      "unknown flag --fromat", "did you mean --format?", "See `pinfold run --help`"),
-    ("a flag not built yet", ["run", "t.csv", "--ledger=on"], "unknown flag --ledger"),
+    ("a ledger neither on nor off", ["run", "t.csv", "--ledger=maybe"], "--ledger", "one of on, off"),
     ("an unknown short flag", ["run", "t.csv", "-x"], "unknown flag -x"),
     ("two traces", ["run", "t.csv", "u.csv"], "one argument too many", "\"u.csv\""),
     ("an unknown format", ["run", "t.csv", "--format", "jsn"],

@@ -23,6 +23,7 @@ CONVERSATION = ROOT / "traces/azure/AzureLLMInferenceTrace_conv.csv"
 FIXED_NAMES = """completed rejected_never aborted unfinished verdict duration_s total_input_tokens
   total_output_tokens request_throughput output_throughput request_goodput saturated preemptions recomputed_tokens sat_out
   wait_ns_by_reason wait_ns_total admission later_by_reason forks cow_copies copies drafts blocks slots steps events
+  ledger_position_ns fragmentation_percent fragmentation sharing adjacency state_slots_ns draft_slots_ns
   digest digest_timed""".split() + [
     f"{statistic}_{metric}_ms" for metric in ("ttft", "tpot", "itl", "e2el", "queue")
     for statistic in ("mean", "p50", "p90", "p99")]
@@ -59,6 +60,7 @@ def formats(suite):
         suite.check(f"an audit ({audit}) changes nothing",
                     suite.run("run", trace, "--format", "json", "--audit", audit).out == first.out)
 
+    ledger(suite, trace, result)
     rows = list(csv.DictReader(io.StringIO(suite.run("run", trace, "--format", "csv").out)))
     suite.check("run --format csv has one row", len(rows) == 1, str(rows))
     suite.check("csv and json agree", rows[0]["blocks.acquired"] == str(result["blocks"]["acquired"]),
@@ -67,6 +69,31 @@ def formats(suite):
     suite.check("run --format md is a table", table.startswith("| figure | value |\n"), table)
     after = suite.run("run", "--", trace)
     suite.check("-- ends the flags", after.status == 0 and after.out == text.out, after.err)
+
+
+def ledger(suite, trace, result):
+    classes = {name: int(value) for name, value in result["ledger_position_ns"].items()}
+    capacity = classes.pop("capacity")
+    suite.check("the classes sum to the capacity", sum(classes.values()) == capacity > 0, str(classes))
+    usable = result["blocks"]["usable"] * 16
+    suite.check("the capacity is positions times time", capacity % usable == 0, str(capacity))
+    owned = capacity - classes["free"] - classes["cached_idle"]
+    suite.check("committed and the parts of fragmentation are what is owned",
+                abs(100 * (owned - classes["committed"]) / owned - result["fragmentation_percent"]) < 1e-6
+                and abs(sum(result["fragmentation"].values()) - result["fragmentation_percent"]) < 1e-5,
+                str(result["fragmentation"]))
+    text = suite.run("run", trace).out
+    suite.check("the text report says where the memory went", "Where the Memory Went" in text, text)
+    off = suite.run("run", trace, "--format", "json", "--ledger", "off")
+    without = json.loads(off.out)
+    suite.check("--ledger off has no figures and the same run",
+                without["ledger_position_ns"]["committed"] is None
+                and without["fragmentation_percent"] is None
+                and without["digest"] == result["digest"], off.out)
+    text = suite.run("run", trace, "--ledger", "off").out
+    suite.check("nor has its text", "Where the Memory Went" not in text, text)
+    wrong = suite.run("run", trace, "--ledger", "maybe")
+    suite.check("--ledger takes on and off", wrong.status == 2 and wrong.out == "", wrong.err)
 
 
 def configurations(suite):

@@ -54,6 +54,7 @@ bool World::turn() {
   step.step = value_of(plan.step);
   step.copy_ticket = plan.copy_ticket;
   step.copies_passed = plan.copies.empty();
+  step.copies = plan.copies;
   for (const Joined& joined : plan.joined) {
     PINFOLD_CHECK(batch.count(joined.sequence) == 0, "world", "a row joined twice");
     batch[joined.sequence] = joined.epoch;
@@ -94,7 +95,7 @@ void World::pass_copies() {
   for (MirrorStep& step : flying) {
     if (step.copies_passed) continue;
     step.copies_passed = true;
-    scheduler.on_passed(Lane::kCompute, step.copy_ticket);
+    scheduler.on_passed(copy_lane(), step.copy_ticket);
     return;
   }
 }
@@ -102,6 +103,10 @@ void World::pass_copies() {
 void World::complete(bool failed) {
   const MirrorStep step = flying.front();
   flying.pop_front();
+  // The step waited for its copies; in a lane of their own only that lane's event says so.
+  if (!step.copies_passed && copy_lane() == Lane::kCopy) {
+    scheduler.on_passed(Lane::kCopy, step.copy_ticket);
+  }
   if (failed) {
     // Nothing of this step or of the steps behind it counts, and every row starts anew.
     for (MirrorStep& behind : flying) behind.rows.clear();

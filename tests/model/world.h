@@ -40,6 +40,7 @@ struct MirrorStep {
   std::uint64_t step = 0;
   Ticket copy_ticket{};
   bool copies_passed = true;
+  std::vector<Copy> copies;
   std::vector<MirrorRow> rows;
 };
 
@@ -80,6 +81,9 @@ struct World {
   bool may_plan() const { return flying.size() <= scheduler.options().overlap; }
   /// The copies of the oldest step whose copies are queued are done.
   void pass_copies();
+  Lane copy_lane() const {
+    return scheduler.options().copy_lane == CopyLane::kSeparate ? Lane::kCopy : Lane::kCompute;
+  }
   bool copies_pending() const;
   /// The oldest step completes; `failed`: the device lost it.
   void complete(bool failed = false);

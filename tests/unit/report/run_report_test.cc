@@ -111,15 +111,6 @@ TEST_CASE("text report: sections that say nothing are left out") {
   CHECK(text.find("-Slots-") != std::string::npos);
 }
 
-TEST_CASE("text report: a stall says why") {
-  RunResult result = small_result();
-  result.verdict = Verdict::kStall;
-  result.verdict_detail = "request 2 waits for blocks";
-  const std::string text = run_report(result, provenance(), ReportFormat::kText);
-  CHECK(text.find("Verdict:                                 stall\n") != std::string::npos);
-  CHECK(text.ends_with("\nrequest 2 waits for blocks\n"));
-}
-
 std::string json_text(const JsonValue& root, const std::string& group, const std::string& name) {
   for (const JsonMember& member : root.members) {
     if (group.empty() && member.key == name) return shown(member.value);
@@ -129,6 +120,65 @@ std::string json_text(const JsonValue& root, const std::string& group, const std
     }
   }
   return "absent";
+}
+
+/// The example in docs/ledger.md, and 2^64 positions that sharing saved for one nanosecond.
+LedgerTotals small_ledger() {
+  LedgerTotals ledger;
+  ledger.positions = 32;
+  ledger.duration_ns = 50;
+  ledger.position_ns = {210, 88, 0, 2, 0, 60, 0, 0, 1240};
+  ledger.capacity_ns = 1600;
+  ledger.saved_ns = PositionNs{1} << 64;
+  ledger.pair_ns = 50;
+  ledger.ascending_ns = 33;
+  ledger.state_slots.slot_ns = {17, 3, 5, 15};
+  ledger.state_slots.at_peak = {1, 0, 1, 0};
+  return ledger;
+}
+
+TEST_CASE("text report: where the memory went") {
+  RunResult result = small_result();
+  result.ledger = small_ledger();
+  const std::string text = run_report(result, provenance(), ReportFormat::kText);
+  for (const char* line : {"  committed                              13.13      4.2\n",
+                           "  tail_slack                             3.75       1.2\n",
+                           "  free                                   77.50      24.8\n",
+                           "Fragmentation (% of owned):              41.67\n",
+                           "Neighbours in tables with ids + 1 (%):   66.00\n"}) {
+    CAPTURE(line);
+    CHECK(text.find(line) != std::string::npos);
+  }
+}
+
+TEST_CASE("json report: position-time is exact, fragmentation has its parts") {
+  RunResult result = small_result();
+  result.ledger = small_ledger();
+  const Outcome<JsonValue> json =
+      parse_json(run_report(result, provenance(), ReportFormat::kJson), "report");
+  REQUIRE(json);
+  const JsonValue& root = json.value();
+  CHECK(json_text(root, "ledger_position_ns", "committed") == "\"210\"");
+  CHECK(json_text(root, "ledger_position_ns", "cached_idle") == "\"0\"");
+  CHECK(json_text(root, "ledger_position_ns", "capacity") == "\"1600\"");
+  CHECK(json_text(root, "", "fragmentation_percent") == "41.666667");  // 150 / 360
+  CHECK(json_text(root, "fragmentation", "in_flight") == "24.444444");
+  CHECK(json_text(root, "fragmentation", "known_reserve") == "0.555556");
+  CHECK(json_text(root, "fragmentation", "tail_slack") == "16.666667");
+  CHECK(json_text(root, "fragmentation", "parked") == "0.000000");
+  CHECK(json_text(root, "sharing", "saved_position_ns") == "\"18446744073709551616\"");
+  CHECK(json_text(root, "adjacency", "ascending_ppm") == "660000");
+  CHECK(json_text(root, "state_slots_ns", "pinned") == "\"3\"");
+  CHECK(json_text(root, "state_slots_at_peak", "parked") == "1");
+}
+
+TEST_CASE("text report: a stall says why") {
+  RunResult result = small_result();
+  result.verdict = Verdict::kStall;
+  result.verdict_detail = "request 2 waits for blocks";
+  const std::string text = run_report(result, provenance(), ReportFormat::kText);
+  CHECK(text.find("Verdict:                                 stall\n") != std::string::npos);
+  CHECK(text.ends_with("\nrequest 2 waits for blocks\n"));
 }
 
 TEST_CASE("json report: fixed names, exact numbers, digests as strings") {
@@ -153,9 +203,10 @@ TEST_CASE("json report: fixed names, exact numbers, digests as strings") {
   CHECK(json_text(root, "copies", "count") == "4");
   CHECK(json_text(root, "blocks", "mean_owned") == "12.500000");
   CHECK(json_text(root, "slots", "usable") == "0");
-  // What nothing computes yet is absent, not zero.
-  CHECK(json_text(root, "", "fragmentation_percent") == "absent");
-  CHECK(json_text(root, "", "ledger_position_ns") == "absent");
+  // Without the ledger nobody counted.
+  CHECK(json_text(root, "", "fragmentation_percent") == "null");
+  CHECK(json_text(root, "ledger_position_ns", "committed") == "null");
+  CHECK(json_text(root, "adjacency", "ascending_ppm") == "null");
   // Without the model's shape bytes are not known.
   CHECK(json_text(root, "copies", "bytes") == "null");
   CHECK(json_text(root, "blocks", "bytes_each") == "null");
