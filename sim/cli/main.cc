@@ -1180,9 +1180,9 @@ ExitCode run_program(int argc, char** argv) {
   Capacity capacity(program);
   Schema schema(program);
   Mutants mutants(program);
-  Command* const commands[] = {&run,           &replay,      &explore,  &size,   &trace_info, &trace_head,
-                               &trace_convert, &trace_synth, &sweep,    &report, &capacity,   &schema,
-                               &mutants};
+  Command* const commands[] = {&run,        &replay,        &explore,     &size,  &trace_info,
+                               &trace_head, &trace_convert, &trace_synth, &sweep, &report,
+                               &capacity,   &schema,        &mutants};
 
   try {
     program.parse(argc, argv);

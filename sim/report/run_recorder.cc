@@ -162,9 +162,13 @@ void RunRecorder::take(const Record& record, std::span<const BlockId> ids) {
     }
     case Verb::kAcquire:
     case Verb::kPin:
+    case Verb::kHit:
     case Verb::kRelease:
     case Verb::kPark:
     case Verb::kUnpark: take_ids(record, ids); return;
+    case Verb::kKeys:
+    case Verb::kPublish:
+    case Verb::kEvict: return;
     case Verb::kCopyQueued:
       if (ids[1] == kNoBlock) return;
       ++now_[Column::kCopies];
@@ -233,6 +237,7 @@ void RunRecorder::take_blocks(const Record& record, std::span<const BlockId> ids
         now_of();
         break;
       case Verb::kPin:
+      case Verb::kHit:
         ++block.tables;
         now_of();
         break;
@@ -255,7 +260,9 @@ void RunRecorder::take_blocks(const Record& record, std::span<const BlockId> ids
   if (preempted) preemption_->blocks += record.count;
   if (holder == nullptr) return;
   std::vector<BlockId>& table = holder->table;
-  if (record.verb == Verb::kAcquire || record.verb == Verb::kPin) {
+  const bool more = record.verb == Verb::kAcquire || record.verb == Verb::kPin ||
+                    record.verb == Verb::kHit;  // a tail's source too: kPark takes it off again
+  if (more) {
     table.insert(table.end(), ids.begin(), ids.end());
   } else {
     // What a sequence lets go is the end of its table.

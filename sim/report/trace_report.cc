@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "sim/config/json_writer.h"
 #include "sim/config/decimal.h"
+#include "sim/config/json_writer.h"
 
 namespace pinfold::sim {
 namespace {
