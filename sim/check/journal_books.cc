@@ -113,6 +113,10 @@ void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
       of.history = std::max(of.history, record.count + 1);
       break;
     }
+    case Verb::kKeys:
+    case Verb::kHit:
+    case Verb::kPublish:
+    case Verb::kEvict: break;  // prefix reuse: not followed yet, and no run with it comes here
     case Verb::kDemote: at(record.sequence).processed = 0; break;
     case Verb::kJoin:
       at(record.sequence).in_batch = true;

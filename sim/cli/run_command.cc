@@ -14,6 +14,7 @@
 #include "sim/cli/output_directory.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/record_file.h"
+#include "sim/cli/run_trace.h"
 #include "sim/config/decimal.h"
 #include "sim/config/resolved_config.h"
 #include "sim/core/engine_options.h"
@@ -32,10 +33,10 @@
 namespace pinfold::sim {
 namespace {
 
-RunResult simulate_with_progress(const RunCommand& command, const Trace& trace,
+RunResult simulate_with_progress(const RunCommand& command, RequestSource& source,
                                  const RunConfig& config, RunObserver* observer,
                                  std::ostream& err) {
-  Progress progress(err, trace.requests.size(), "requests ended");
+  Progress progress(err, source.expected(), "requests ended");
   RunOptions options;
   options.fast_path = command.fast_path;
   options.shadow = command.shadow;
@@ -46,7 +47,7 @@ RunResult simulate_with_progress(const RunCommand& command, const Trace& trace,
   if (command.progress) {
     options.progress = [&progress](std::uint64_t ended) { progress.show(ended); };
   }
-  return simulate(trace, config, options);
+  return simulate(source, config, options);
 }
 
 /// What `-o` writes: files that grow with the run, and those that its result fills.
@@ -200,17 +201,28 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
       return fail(err, ExitCode::kDataError, *error);
     }
   }
-  const Outcome<Trace> trace = scenario ? Outcome<Trace>(trace_of(*scenario))
-                                        : read_trace(command.trace, command.trace_options);
-  if (!trace) return fail(err, exit_code_of(trace.error()), trace.error());
-  if (auto error = check_span(trace.value(), config)) {
-    return fail(err, ExitCode::kDataError, *error);
+  // A long trace is read while it runs; one that is short, or of which one request is asked for, before.
+  std::unique_ptr<StreamedTrace> streamed;
+  std::optional<Trace> whole;
+  if (!scenario && !command.why && is_streamed(command.trace)) {
+    Outcome<std::unique_ptr<OpenTraceSource>> opened =
+        open_trace(command.trace, command.trace_options);
+    if (!opened) return fail(err, exit_code_of(opened.error()), opened.error());
+    streamed = std::make_unique<StreamedTrace>(std::move(opened.value()), command.trace, config);
+  } else {
+    Outcome<Trace> trace = scenario ? Outcome<Trace>(trace_of(*scenario))
+                                    : read_trace(command.trace, command.trace_options);
+    if (!trace) return fail(err, exit_code_of(trace.error()), trace.error());
+    if (auto error = check_span(trace.value(), config)) {
+      return fail(err, ExitCode::kDataError, *error);
+    }
+    whole = std::move(trace.value());
   }
   std::optional<RequestTimeline> timeline;
   if (command.why) {
-    const Outcome<std::uint32_t> request = request_of(*command.why, trace.value());
+    const Outcome<std::uint32_t> request = request_of(*command.why, *whole);
     if (!request) return fail(err, ExitCode::kUsageError, request.error());
-    timeline.emplace(request.value(), trace.value().requests[request.value()]);
+    timeline.emplace(request.value(), whole->requests[request.value()]);
   }
 
   ObserverList observers;
@@ -227,9 +239,10 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
     observers.add(files->recorder());
   }
   std::unique_ptr<RecordFile> record;
-  const std::string workload =
-      fmt::format("trace {}, configuration {}, seed {}", trace_digest(trace.value()),
-                  config_digest(config), config.seed);
+  const std::string workload = fmt::format(
+      "{}configuration {}, seed {}",
+      whole ? fmt::format("trace {}, ", trace_digest(*whole)) : std::string("a streamed trace, "),
+      config_digest(config), config.seed);
   if (command.record) {
     if (!interrupts) {
       interrupts.emplace();
@@ -243,13 +256,19 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
   }
   RunResult result;
   try {
-    result = simulate_with_progress(command, trace.value(), config, observers.get(), err);
+    std::optional<TraceSource> in_memory;
+    if (whole) in_memory.emplace(*whole);
+    RequestSource& source = whole ? static_cast<RequestSource&>(*in_memory) : *streamed;
+    result = simulate_with_progress(command, source, config, observers.get(), err);
   } catch (const Interrupted&) {
     return ExitCode::kInterrupted;
   }
+  if (streamed && streamed->error()) {
+    return fail(err, exit_code_of(*streamed->error()), *streamed->error());
+  }
   const Provenance provenance{.version = kVersion,
                               .trace = command.trace,
-                              .trace_digest = trace_digest(trace.value()),
+                              .trace_digest = whole ? trace_digest(*whole) : streamed->digest(),
                               .config_digest = config_digest(config),
                               .seed = config.seed,
                               .cost = cost_provenance(config)};
