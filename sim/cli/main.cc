@@ -12,11 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "sim/cli/capacity_command.h"
 #include "sim/cli/exit_code.h"
 #include "sim/cli/measure_flags.h"
 #include "sim/cli/report_command.h"
 #include "sim/cli/run_command.h"
 #include "sim/cli/size_command.h"
+#include "sim/cli/sweep_command.h"
 #include "sim/cli/trace_command.h"
 #include "sim/config/decimal_text.h"
 #include "sim/config/resolved_config.h"
@@ -510,6 +512,130 @@ class TraceSynth final : public Command {
   std::string seed_ = "0";
 };
 
+class Sweep final : public Command {
+ public:
+  explicit Sweep(CLI::App& program)
+      : Command(program, "sweep", "Run many settings on one or more traces.") {
+    text("SWEEP", file_, "FILE",
+         "Sweep file (JSON), as configs/sweeps holds; or the next six flags say it.");
+    texts("--trace", command_.traces, "FILE", "Request trace; may be repeated.");
+    texts("--config", command_.config.files, "FILE",
+          "Base configuration, as for `run`; may be repeated.");
+    texts("-L", command_.lists, "KEY=A,B,C", "Vary an option over these values; may be repeated.");
+    texts("-P", command_.ranges, "KEY=LO:HI:STEP",
+          "Vary an option from LO to HI, each value times F (*F) or plus S (+S) the one before; "
+          "may be "
+          "repeated.");
+    text("--seeds", seeds_, "A,B", "Seeds; figures are the mean and range over them.");
+    text("--hold", hold_, "memory|blocks",
+         "What stays the same where a block or the state slots change size. Default: memory in "
+         "bytes, unless the sweep varies the pool's size itself.");
+    texts("--set", command_.config.overrides, "KEY=VALUE",
+          "Override one option of the base; may be repeated.");
+    text("--figures", figures_, "A,B", "Figures to show, by their names in `run --format json`.");
+    text("--front", front_, "A,B",
+         "Figures of the Pareto front. Default: output_throughput,p99_ttft_ms, and "
+         "pool.positions where the pool's size is varied.");
+    text("-o,--output", directory_, "DIR",
+         "Keep results in this directory: sweep.sqlite and summary.csv. Default: no files.");
+    text("--jobs", jobs_, "N", "Runs at a time; the result is the same for any. Default: 1.");
+    flag(
+        "--resume", command_.resume,
+        "Continue an interrupted sweep, or a smaller one, in the directory of -o: what is there is "
+        "not run again.");
+    flag("--dry-run", command_.dry_run, "Show the cells and run nothing.");
+    text("--shuffle-seed", shuffle_, "N",
+         "Start the runs in another order, for tests: the result is the same.");
+    text("--format", format_, "FORMAT", "text, json or csv. Default: text.");
+    flag("-q,--quiet", quiet_, "No progress. Default: progress where stderr is a terminal.");
+  }
+
+  ExitCode run() override {
+    const auto given = [&](const char* flag, const std::string& text,
+                           std::optional<std::string>& place) {
+      if (app().count(flag) > 0) place = text;
+    };
+    given("SWEEP", file_, command_.file);
+    given("--seeds", seeds_, command_.seeds);
+    given("--hold", hold_, command_.hold);
+    given("--figures", figures_, command_.figures);
+    given("--front", front_, command_.front);
+    given("--output", directory_, command_.directory);
+    if (command_.file) {
+      for (const char* flag :
+           {"--trace", "--config", "-L", "-P", "--seeds", "--hold", "--figures", "--front"}) {
+        if (app().count(flag) == 0) continue;
+        throw UsageError{std::string("found ") + flag +
+                         " beside a sweep file, expected one of them"};
+      }
+    }
+    if (command_.resume && !command_.directory) {
+      throw UsageError{"found --resume without -o, expected the directory with the results"};
+    }
+    constexpr std::uint64_t kMostJobs = 1024;
+    command_.jobs = std::min(count_of("--jobs", jobs_, "a number of runs from 1"), kMostJobs);
+    if (shuffle_ != "0") command_.shuffle_seed = count_of("--shuffle-seed", shuffle_, "an integer");
+    command_.format = one_of<SweepFormat>(
+        "--format", format_,
+        {{"text", SweepFormat::kText}, {"json", SweepFormat::kJson}, {"csv", SweepFormat::kCsv}});
+    command_.progress = !quiet_ && ::isatty(STDERR_FILENO) == 1;
+    return sweep_command(command_, std::cout, std::cerr);
+  }
+
+ private:
+  SweepCommand command_;
+  std::string file_;
+  std::string seeds_;
+  std::string hold_;
+  std::string figures_;
+  std::string front_;
+  std::string directory_;
+  std::string jobs_ = "1";
+  std::string shuffle_ = "0";
+  std::string format_ = "text";
+  bool quiet_ = false;
+};
+
+class Capacity final : public Command {
+ public:
+  explicit Capacity(CLI::App& program)
+      : Command(program, "capacity",
+                "Find the largest request rate, or the smallest pool, that meets objectives.") {
+    text("TRACE", trace_, "FILE", "Request trace: Azure LLM inference CSV.");
+    configuration_.declare(app(), "the one in configs/runs/default.json, which is built in.");
+    text(
+        "--slo", slo_, "OBJECTIVES",
+        "What has to hold, as 'p99_ttft_ms<=500,p99_tpot_ms<=50': figures of `run --format json`.");
+    text("--vary", vary_, "rate|memory",
+         "rate: arrival times are stretched or squeezed (workload.time_scale). memory: "
+         "engine.num_blocks. Default: rate.");
+    text("--tolerance", tolerance_, "P%",
+         "How close the last run that meets and the first one that does not are. Default: 1%.");
+    text("--format", format_, "FORMAT", "text or json. Default: text.");
+  }
+
+  ExitCode run() override {
+    CapacityCommand command;
+    command.trace = needed("TRACE", trace_, kTraceExpected);
+    command.config = configuration_.take();
+    command.question.requirements = value_of(
+        parse_requirements(needed("--slo", slo_, "objectives, as 'p99_ttft_ms<=500'"), "--slo"));
+    command.question.vary = one_of<CapacityOf>(
+        "--vary", vary_, {{"rate", CapacityOf::kRate}, {"memory", CapacityOf::kMemory}});
+    command.question.tolerance = value_of(parse_tolerance(tolerance_));
+    command.json = one_of<bool>("--format", format_, {{"text", false}, {"json", true}});
+    return capacity_command(command, std::cout, std::cerr);
+  }
+
+ private:
+  std::string trace_;
+  ConfigurationFlags configuration_;
+  std::string slo_;
+  std::string vary_ = "rate";
+  std::string tolerance_ = "1%";
+  std::string format_ = "text";
+};
+
 class Report final : public Command {
  public:
   explicit Report(CLI::App& program)
@@ -611,7 +737,7 @@ ExitCode run_program(int argc, char** argv) {
   program.set_version_flag("--version", std::string("pinfold ") + kVersion);
   program.footer(
       "Exit codes: 0 ok, 1 run-time or data error, 2 usage or configuration error,\n"
-      "            3 stall or violation, 130 interrupted.");
+      "            3 stall or violation, or no capacity, 130 interrupted.");
 
   Run run(program);
   Replay replay(program);
@@ -623,9 +749,11 @@ ExitCode run_program(int argc, char** argv) {
   TraceHead trace_head(*trace);
   TraceSynth trace_synth(*trace);
   Report report(program);
+  Sweep sweep(program);
+  Capacity capacity(program);
   Schema schema(program);
-  Command* const commands[] = {&run,        &replay,      &size,   &trace_info,
-                               &trace_head, &trace_synth, &report, &schema};
+  Command* const commands[] = {&run,         &replay, &size,   &trace_info, &trace_head,
+                               &trace_synth, &sweep,  &report, &capacity,   &schema};
 
   try {
     program.parse(argc, argv);

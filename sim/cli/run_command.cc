@@ -5,20 +5,21 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <memory>
 #include <vector>
 
 #include "sim/cli/interrupt.h"
 #include "sim/cli/output_directory.h"
+#include "sim/cli/progress.h"
 #include "sim/cli/record_file.h"
+#include "sim/config/decimal.h"
 #include "sim/config/resolved_config.h"
 #include "sim/core/engine_options.h"
 #include "sim/core/observer_list.h"
+#include "sim/core/run_fields.h"
 #include "sim/core/simulate.h"
-#include "sim/report/decimal.h"
+#include "sim/core/trace_span.h"
 #include "sim/report/request_timeline.h"
-#include "sim/report/run_fields.h"
 #include "sim/report/run_recorder.h"
 #include "sim/report/text_report.h"
 #include "sim/report/version.h"
@@ -28,63 +29,10 @@
 namespace pinfold::sim {
 namespace {
 
-/// Simulated time has to end before 2^63 ns; half of that is left for the run behind the last arrival.
-std::optional<InputError> check_span(const Trace& trace, const RunConfig& config) {
-  constexpr std::int64_t kLongest = INT64_MAX / 2;
-  const Rational scale = config.workload.time_scale;
-  const auto last_ns = static_cast<std::uint64_t>(trace.requests.back().arrival_ns);
-  const Unsigned128 scaled_ns = Unsigned128{last_ns} * scale.numerator / scale.denominator;
-  if (scaled_ns <= static_cast<std::uint64_t>(kLongest)) return std::nullopt;
-  InputError error;
-  error.path = trace.name;
-  error.found = fmt::format("a last arrival {} s after the first, times workload.time_scale",
-                            seconds(trace.requests.back().arrival_ns, 0));
-  error.expected = fmt::format("at most {} s", seconds(kLongest, 0));
-  return error;
-}
-
-/// One line on a terminal, rewritten as requests end, with the time left at the pace so far.
-class Progress {
- public:
-  Progress(std::ostream& err, std::uint64_t requests)
-      : err_(err), requests_(requests), start_(Clock::now()) {}
-  ~Progress() {
-    if (shown_ > 0) err_ << '\r' << std::string(shown_, ' ') << '\r' << std::flush;
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void show(std::uint64_t ended) {
-    // A thousandth at a time: a terminal is slower than the simulation.
-    if (ended < next_) return;
-    next_ = ended + requests_ / 1'000 + 1;
-    std::string text = fmt::format("{} of {} requests ended", ended, requests_);
-    const auto elapsed = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start_);
-    // In the first second there is no pace yet, and most runs are over.
-    if (elapsed.count() > 0 && ended > 0) {
-      const std::uint64_t left =
-          static_cast<std::uint64_t>(elapsed.count()) * (requests_ - ended) / ended;
-      text += fmt::format(", {} s left", left);
-    }
-    text.resize(std::max(text.size(), shown_), ' ');
-    err_ << '\r' << text << std::flush;
-    shown_ = text.size();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  std::ostream& err_;
-  std::uint64_t requests_;
-  Clock::time_point start_;
-  std::uint64_t next_ = 0;
-  std::size_t shown_ = 0;
-};
-
 RunResult simulate_with_progress(const RunCommand& command, const Trace& trace,
                                  const RunConfig& config, RunObserver* observer,
                                  std::ostream& err) {
-  Progress progress(err, trace.requests.size());
+  Progress progress(err, trace.requests.size(), "requests ended");
   RunOptions options;
   options.fast_path = command.fast_path;
   options.shadow = command.shadow;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <span>
 
+#include "sim/config/decimal.h"
 #include "sim/config/json_writer.h"
-#include "sim/report/decimal.h"
 #include "sim/trace/azure_csv.h"
 #include "sim/trace/trace_digest.h"
 #include "sim/trace/trace_statistics.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sim/config/decimal.h"
 #include "sim/config/json_writer.h"
-#include "sim/report/decimal.h"
 
 namespace pinfold::sim {
 namespace {

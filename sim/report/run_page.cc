@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/config/decimal.h"
 #include "sim/config/json_writer.h"
 #include "sim/core/wait_reason.h"
-#include "sim/report/decimal.h"
 #include "sim/report/run_recorder.h"
 
 namespace pinfold::sim {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "sim/config/decimal.h"
 #include "sim/config/json_writer.h"
 #include "sim/metrics/latency.h"
-#include "sim/report/decimal.h"
 #include "sim/report/journal_records.h"
 
 namespace pinfold::sim {

@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "sim/report/decimal.h"
-#include "sim/report/run_fields.h"
+#include "sim/config/decimal.h"
+#include "sim/core/run_fields.h"
 #include "sim/report/text_page.h"
 
 namespace pinfold::sim {

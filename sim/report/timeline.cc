@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "sim/report/decimal.h"
+#include "sim/config/decimal.h"
 
 namespace pinfold::sim {
 namespace {

@@ -1,11 +1,11 @@
-#include "sim/report/run_fields.h"
+#include "sim/core/run_fields.h"
 
 #include <fmt/format.h>
 
 #include <optional>
 #include <string_view>
 
-#include "sim/report/decimal.h"
+#include "sim/config/decimal.h"
 
 namespace pinfold::sim {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/core/provenance.h"
 #include "sim/core/run_result.h"
-#include "sim/report/run_report.h"
 
 namespace pinfold::sim {
 

@@ -1,4 +1,4 @@
-#include "sim/report/cost_provenance.h"
+#include "sim/core/cost_provenance.h"
 
 #include <fmt/format.h>
 

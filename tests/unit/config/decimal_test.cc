@@ -1,4 +1,4 @@
-#include "sim/report/decimal.h"
+#include "sim/config/decimal.h"
 
 #include <doctest/doctest.h>
 
