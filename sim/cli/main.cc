@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <iostream>
 #include <new>
 #include <optional>
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "sim/cli/capacity_command.h"
+#include "sim/cli/check_command.h"
+#include "sim/cli/compare_command.h"
 #include "sim/cli/exit_code.h"
 #include "sim/cli/measure_flags.h"
 #include "sim/cli/report_command.h"
@@ -636,6 +639,121 @@ class Capacity final : public Command {
   std::string format_ = "text";
 };
 
+class CheckCli final : public Command {
+ public:
+  explicit CheckCli(CLI::App& program)
+      : Command(program, "check",
+                "Check a run against requirements and a baseline; the exit code says how it came "
+                "out.") {
+    text("TRACE|SUITE", command_.target, "FILE",
+         "Request trace; or a suite (.json) of many checks, as configs/checks holds.");
+    configuration_.declare(app(), "the one in configs/runs/default.json, which is built in.");
+    text("--require", require_, "REQUIREMENTS",
+         "What has to hold, as 'preemptions<=0,p99_ttft_ms<=500': figures of `run --format json`.");
+    text("--baseline", baseline_, "FILE",
+         "The run to be held against, as --accept wrote it: no judged figure may be worse.");
+    texts("--tolerance", tolerances_, "FIGURE=P%|N",
+          "How far a figure may be worse than the baseline, as 'p99_*=1%' or preemptions=3; may be "
+          "repeated, later ones beat earlier ones. Default: not at all.");
+    flag("--accept", command_.accept,
+         "Make this run the baseline, if the requirements hold. With a suite: all of them.");
+    flag("--events", command_.events,
+         "With --accept: keep the run's events beside the baseline (NAME.events.jsonl), so that a "
+         "later failure can say at which event another program parts from it.");
+    text("--format", format_, "FORMAT",
+         "text, json, md, junit (XML) or github (annotations; the report is appended to the file "
+         "that GITHUB_STEP_SUMMARY names). Default: text.");
+    flag("-q,--quiet", quiet_, "No progress. Default: progress where stderr is a terminal.");
+  }
+
+  ExitCode run() override {
+    needed("TRACE or SUITE", command_.target, "the path of a request trace or of a suite (.json)");
+    command_.config = configuration_.take();
+    if (is_suite(command_.target)) {
+      for (const char* flag :
+           {"--config", "--vllm-args", "--require", "--baseline", "--tolerance"}) {
+        if (app().count(flag) == 0) continue;
+        throw UsageError{std::string("found ") + flag +
+                         " beside a suite, expected it in the suite"};
+      }
+    } else if (app().count("--require") + app().count("--baseline") == 0) {
+      throw UsageError{"found neither --require nor --baseline, expected what to check"};
+    }
+    if (app().count("--require") > 0) {
+      command_.requirements = value_of(parse_requirements(require_, "--require"));
+    }
+    if (app().count("--baseline") > 0) {
+      command_.baseline = needed("FILE of --baseline", baseline_, "a path");
+    } else if (!is_suite(command_.target)) {
+      for (const char* flag : {"--tolerance", "--accept"}) {
+        if (app().count(flag) == 0) continue;
+        throw UsageError{std::string("found ") + flag + " without --baseline, expected both"};
+      }
+    }
+    if (command_.events && !command_.accept) {
+      throw UsageError{"found --events without --accept, expected both"};
+    }
+    for (const std::string& text : tolerances_) {
+      for (FigureTolerance& one : value_of(parse_tolerances(text, "--tolerance"))) {
+        command_.tolerances.push_back(std::move(one));
+      }
+    }
+    command_.format = one_of<CheckFormat>("--format", format_,
+                                          {{"text", CheckFormat::kText},
+                                           {"json", CheckFormat::kJson},
+                                           {"md", CheckFormat::kMarkdown},
+                                           {"junit", CheckFormat::kJunit},
+                                           {"github", CheckFormat::kGithub}});
+    if (command_.format == CheckFormat::kGithub) {
+      const char* const summary = std::getenv("GITHUB_STEP_SUMMARY");
+      if (summary != nullptr && *summary != '\0') command_.step_summary = summary;
+    }
+    command_.progress = !quiet_ && ::isatty(STDERR_FILENO) == 1;
+    return check_command(command_, std::cout, std::cerr);
+  }
+
+ private:
+  CheckCommand command_;
+  ConfigurationFlags configuration_;
+  std::string require_;
+  std::string baseline_;
+  std::vector<std::string> tolerances_;
+  std::string format_ = "text";
+  bool quiet_ = false;
+};
+
+class Compare final : public Command {
+ public:
+  explicit Compare(CLI::App& program)
+      : Command(program, "compare",
+                "Compare two earlier runs, and find the first event at which they part.") {
+    text("A", command_.a, "RUN",
+         "A directory of `run -o`, a file of `run --format json`, a baseline of `check`, or a file "
+         "of `run --record`.");
+    text("B", command_.b, "RUN", "The other one.");
+    text("--trace", trace_, "FILE",
+         "The trace that both ran, to run them again. Default: the one that A names.");
+    flag("--exit-code", command_.exit_code, "Exit with 3 where they differ. Default: with 0.");
+    text("--format", format_, "FORMAT", "text, json or md. Default: text.");
+  }
+
+  ExitCode run() override {
+    needed("A", command_.a, "two runs to compare");
+    needed("B", command_.b, "two runs to compare");
+    if (app().count("--trace") > 0) command_.trace = trace_;
+    command_.format = one_of<CompareFormat>("--format", format_,
+                                            {{"text", CompareFormat::kText},
+                                             {"json", CompareFormat::kJson},
+                                             {"md", CompareFormat::kMarkdown}});
+    return compare_command(command_, std::cout, std::cerr);
+  }
+
+ private:
+  CompareCommand command_;
+  std::string trace_;
+  std::string format_ = "text";
+};
+
 class Report final : public Command {
  public:
   explicit Report(CLI::App& program)
@@ -737,7 +855,7 @@ ExitCode run_program(int argc, char** argv) {
   program.set_version_flag("--version", std::string("pinfold ") + kVersion);
   program.footer(
       "Exit codes: 0 ok, 1 run-time or data error, 2 usage or configuration error,\n"
-      "            3 stall or violation, or no capacity, 130 interrupted.");
+      "            3 a check failed, stall or violation, or no capacity, 130 interrupted.");
 
   Run run(program);
   Replay replay(program);
@@ -748,12 +866,14 @@ ExitCode run_program(int argc, char** argv) {
   TraceInfo trace_info(*trace);
   TraceHead trace_head(*trace);
   TraceSynth trace_synth(*trace);
+  CheckCli check(program);
+  Compare compare(program);
   Report report(program);
   Sweep sweep(program);
   Capacity capacity(program);
   Schema schema(program);
-  Command* const commands[] = {&run,         &replay, &size,   &trace_info, &trace_head,
-                               &trace_synth, &sweep,  &report, &capacity,   &schema};
+  Command* const commands[] = {&run,   &replay, &size,    &trace_info, &trace_head, &trace_synth,
+                               &sweep, &check,  &compare, &report,     &capacity,   &schema};
 
   try {
     program.parse(argc, argv);
