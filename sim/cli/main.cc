@@ -17,6 +17,7 @@
 #include "sim/cli/check_command.h"
 #include "sim/cli/compare_command.h"
 #include "sim/cli/exit_code.h"
+#include "sim/cli/manual.h"
 #include "sim/cli/measure_flags.h"
 #include "sim/cli/report_command.h"
 #include "sim/cli/run_command.h"
@@ -258,6 +259,9 @@ class Run final : public Command {
          "Perfetto), all or none. `pinfold report DIR` makes a page of them. Default: no files.");
     text("--record", record_, "FILE",
          "Write every ownership event into this file, for `pinfold replay`. Default: none.");
+    text("--metrics-out", metrics_, "FILE",
+         "Write the run over simulated time into this file: OpenMetrics text with vLLM's names, "
+         "for `promtool tsdb create-blocks-from openmetrics`. Default: none.");
     text("--format", format_, "FORMAT", "text, json, csv or md. Default: text.");
     text(
         "--shadow", shadow_, "on|off",
@@ -286,6 +290,9 @@ class Run final : public Command {
     for (const std::string& fault : faults_) command.config.values.push_back(fault_of(fault));
     if (app().count("--output") > 0) command.directory = directory_;
     if (app().count("--record") > 0) command.record = needed("FILE of --record", record_, "a path");
+    if (app().count("--metrics-out") > 0) {
+      command.metrics = needed("FILE of --metrics-out", metrics_, "a path");
+    }
     command.format = one_of<ReportFormat>("--format", format_,
                                           {{"text", ReportFormat::kText},
                                            {"json", ReportFormat::kJson},
@@ -332,6 +339,7 @@ class Run final : public Command {
   std::string why_;
   std::string directory_;
   std::string record_;
+  std::string metrics_;
   std::string format_ = "text";
   std::string fast_path_ = "on";
   std::string shadow_ = "off";
@@ -661,8 +669,8 @@ class CheckCli final : public Command {
          "With --accept: keep the run's events beside the baseline (NAME.events.jsonl), so that a "
          "later failure can say at which event another program parts from it.");
     text("--format", format_, "FORMAT",
-         "text, json, md, junit (XML) or github (annotations; the report is appended to the file "
-         "that GITHUB_STEP_SUMMARY names). Default: text.");
+         "text, json, md, junit or github. junit is XML; github prints annotations and appends the "
+         "report to the file that GITHUB_STEP_SUMMARY names. Default: text.");
     flag("-q,--quiet", quiet_, "No progress. Default: progress where stderr is a terminal.");
   }
 
@@ -770,14 +778,72 @@ class Report final : public Command {
   ReportCommand command_;
 };
 
+constexpr const char* kExitCodes =
+    "Exit codes: 0 ok, 1 run-time or data error, 2 usage or configuration error, or not "
+    "comparable,\n"
+    "            3 a check failed, stall or violation, or no capacity, 130 interrupted.";
+
+std::string on_one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+/// What the program's table of flags says of `app` and the commands below it.
+void add_to_manual(CLI::App& app, std::vector<std::string> words, Manual& manual) {
+  ManualCommand command;
+  command.words = words;
+  command.description = on_one_line(app.get_description());
+  for (const CLI::Option* option : app.get_options()) {
+    ManualFlag flag;
+    for (const std::string& name : option->get_snames()) flag.names.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) flag.names.push_back("--" + name);
+    flag.positional = flag.names.empty();
+    if (flag.positional) flag.names.push_back(option->get_name(true));
+    if (option->get_items_expected_max() > 0) flag.type = option->get_type_name();
+    flag.description = on_one_line(option->get_description());
+    command.flags.push_back(std::move(flag));
+  }
+  const std::size_t place = manual.commands.size();
+  manual.commands.push_back(std::move(command));
+  for (CLI::App* below : app.get_subcommands([](CLI::App*) { return true; })) {
+    manual.commands[place].commands.push_back(below->get_name());
+    std::vector<std::string> longer = words;
+    longer.push_back(below->get_name());
+    add_to_manual(*below, std::move(longer), manual);
+  }
+}
+
 class Schema final : public Command {
  public:
   explicit Schema(CLI::App& program)
-      : Command(program, "schema", "Print the JSON Schema (draft-07) of the configuration.") {}
+      : Command(program, "schema",
+                "Print the JSON Schema (draft-07) of the configuration, the manual page, or a "
+                "completion for bash."),
+        program_(program) {
+    text("--format", format_, "FORMAT",
+         "json, man or bash. The manual page and the completion are of this program's commands. "
+         "Default: json.");
+  }
   ExitCode run() override {
-    std::cout << config_schema();
+    enum class Format : std::uint8_t { kJson, kMan, kBash };
+    const Format format =
+        one_of<Format>("--format", format_,
+                       {{"json", Format::kJson}, {"man", Format::kMan}, {"bash", Format::kBash}});
+    Manual manual;
+    manual.version = kVersion;
+    manual.exit_codes = kExitCodes;
+    add_to_manual(program_, {}, manual);
+    switch (format) {
+      case Format::kJson: std::cout << config_schema(); break;
+      case Format::kMan: std::cout << manual_page(manual); break;
+      case Format::kBash: std::cout << bash_completion(manual); break;
+    }
     return ExitCode::kOk;
   }
+
+ private:
+  CLI::App& program_;
+  std::string format_ = "json";
 };
 
 // --- Mistakes --------------------------------------------------------------------------------------
@@ -853,9 +919,7 @@ ExitCode run_program(int argc, char** argv) {
   program.allow_extras();
   program.require_subcommand(0, 1);
   program.set_version_flag("--version", std::string("pinfold ") + kVersion);
-  program.footer(
-      "Exit codes: 0 ok, 1 run-time or data error, 2 usage or configuration error,\n"
-      "            3 a check failed, stall or violation, or no capacity, 130 interrupted.");
+  program.footer(kExitCodes);
 
   Run run(program);
   Replay replay(program);

@@ -12,6 +12,7 @@
 #include "sim/cli/output_directory.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/record_file.h"
+#include "sim/cli/whole_file.h"
 #include "sim/config/decimal.h"
 #include "sim/config/resolved_config.h"
 #include "sim/core/engine_options.h"
@@ -19,6 +20,7 @@
 #include "sim/core/run_fields.h"
 #include "sim/core/simulate.h"
 #include "sim/core/trace_span.h"
+#include "sim/report/open_metrics.h"
 #include "sim/report/request_timeline.h"
 #include "sim/report/run_recorder.h"
 #include "sim/report/text_report.h"
@@ -78,6 +80,14 @@ class RunFiles {
   RunRecorder recorder_;
 };
 
+constexpr const char* kMetricsFlag = "--metrics-out";
+
+MetricsOptions metrics_options(const RunConfig& config) {
+  const std::optional<DeviceProvenance> device = cost_provenance(config).device;
+  return {.block_ids = engine_options(config, true).block_ids,
+          .model_name = device ? device->model : "unknown"};
+}
+
 /// The request that `--why` names.
 Outcome<std::uint32_t> request_of(const std::string& text, const Trace& trace) {
   std::uint32_t request = 0;
@@ -116,6 +126,11 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
       return fail(err, ExitCode::kDataError, *error);
     }
   }
+  if (command.metrics) {
+    if (auto error = check_whole_file(kMetricsFlag, *command.metrics)) {
+      return fail(err, ExitCode::kDataError, *error);
+    }
+  }
   const Outcome<Trace> trace = read_azure_csv(command.trace);
   if (!trace) return fail(err, ExitCode::kDataError, trace.error());
   if (auto error = check_span(trace.value(), config)) {
@@ -141,6 +156,8 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
     files.emplace(*command.directory, std::move(staged.value()), config);
     observers.add(files->recorder());
   }
+  std::optional<OpenMetrics> metrics;
+  if (command.metrics) observers.add(metrics.emplace(metrics_options(config)));
   std::unique_ptr<RecordFile> record;
   const std::string workload =
       fmt::format("trace {}, configuration {}, seed {}", trace_digest(trace.value()),
@@ -176,6 +193,11 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
   }
   if (record) {
     if (auto error = record->publish(result)) return fail(err, ExitCode::kDataError, *error);
+  }
+  if (metrics) {
+    if (auto error = write_whole_file(kMetricsFlag, *command.metrics, metrics->finish())) {
+      return fail(err, ExitCode::kDataError, *error);
+    }
   }
   if (timeline) {
     out << (command.format == ReportFormat::kJson ? timeline_json(*timeline, provenance)
