@@ -82,7 +82,8 @@ std::vector<FigureChange> compare_figures(std::span<const ReportField> old,
     row.now = field.text;
     row.better = better_of(field.name);
     const FigureTolerance* const named = tolerance_for(field.name, tolerances);
-    if (named != nullptr && row.better == Better::kNeither) row.better = Better::kSame;
+    const bool in_full = named != nullptr && named->pattern == field.name;
+    if (in_full && row.better == Better::kNeither) row.better = Better::kSame;
     const FigureTolerance& tolerance = named == nullptr ? exact : *named;
     if (row.better != Better::kNeither) row.tolerance = tolerance.text();
     if (const ReportField* const before = find(old, field.name)) {

@@ -36,7 +36,7 @@ struct FigureChange {
 };
 
 /// Every figure of either run, in the new run's order. A figure is judged by its direction
-/// (better_of); one that has none is judged, both ways, where a tolerance names it. A value that is lost
+/// (better_of); one that has none is judged, both ways, where a tolerance names it in full. A value that is lost
 /// is worse, as far as it is judged.
 std::vector<FigureChange> compare_figures(std::span<const ReportField> old,
                                           std::span<const ReportField> now,

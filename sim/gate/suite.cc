@@ -150,20 +150,46 @@ class SuiteReader {
     check.config.documents.push_back({file, std::move(document.value())});
   }
 
+  /// The options become a last document, so that --set beats them.
   void read_set(const JsonValue& value, const std::string& key, CheckSpec& check) {
     if (value.kind != Kind::kObject) {
       return note(value, key, "an object with a value for each option");
     }
+    JsonValue document;
+    document.kind = Kind::kObject;
+    document.position = value.position;
     for (const JsonMember& member : value.members) {
       const Outcome<std::string> option =
           option_text(member.key, member.value, member.position, path_);
-      const std::string place = key + "." + member.key;
       if (option) {
-        check.config.overrides.push_back(member.key + "=" + option.value());
+        add_option(document, member);
       } else {
-        note(member.value, place, option.error());
+        note(member.value, key + "." + member.key, option.error());
       }
     }
+    check.config.documents.push_back({path_, std::move(document)});
+  }
+
+  /// "engine.block_size" becomes member "block_size" of member "engine".
+  static void add_option(JsonValue& document, JsonMember option) {
+    JsonValue* place = &document;
+    const std::size_t point = option.key.find('.');
+    if (point != std::string::npos) {
+      const std::string section = option.key.substr(0, point);
+      option.key = option.key.substr(point + 1);
+      const auto known = std::find_if(document.members.begin(), document.members.end(),
+                                      [&](const JsonMember& one) { return one.key == section; });
+      if (known != document.members.end()) {
+        place = &known->value;
+      } else {
+        JsonValue object;
+        object.kind = Kind::kObject;
+        object.position = option.position;
+        document.members.push_back({section, option.position, std::move(object)});
+        place = &document.members.back().value;
+      }
+    }
+    place->members.push_back(std::move(option));
   }
 
   /// A text, or an array of texts, each as the flag of the same name takes it.

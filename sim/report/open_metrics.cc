@@ -72,11 +72,7 @@ void OpenMetrics::on_sequence(SequenceId id, std::uint32_t request, std::uint32_
   Life& life = lives_[value_of(id)];
   life.request = request;
   life.sample = sample;
-  // The first token of every sample came out of the prompt's step.
-  life.emitted = sample > 0 ? 1 : 0;
-  if (sample > 0) ++tokens_;
   ++requests_[request].live;
-  ++value(Series::kWaiting);
 }
 
 void OpenMetrics::on_first_token(std::uint32_t request, std::int64_t now_ns) {
@@ -109,7 +105,12 @@ void OpenMetrics::take(const Record& record, std::span<const BlockId> ids) {
   switch (record.verb) {
     case Verb::kArrive:
       life.prompt = record.count;
-      if (life.sample == 0) requests_[life.request].prompt = record.count;
+      ++value(Series::kWaiting);
+      if (life.sample == 0) {
+        requests_[life.request].prompt = record.count;
+      } else {
+        known(life, 1);  // it came out of the prompt's step
+      }
       return;
     case Verb::kAnswer: {
       const auto answer = static_cast<Answer>(record.detail & 0xFFU);
@@ -253,7 +254,7 @@ void OpenMetrics::push(std::int64_t at_ns) {
 
 // Sample n is at n intervals: the even ones stay.
 void OpenMetrics::thin_out() {
-  for (std::size_t n = 0; 2 * n < samples_.size(); ++n) samples_[n] = std::move(samples_[2 * n]);
+  for (std::size_t n = 1; 2 * n < samples_.size(); ++n) samples_[n] = std::move(samples_[2 * n]);
   samples_.resize((samples_.size() + 1) / 2);
   interval_ns_ *= 2;
 }
