@@ -528,7 +528,7 @@ class Sweep final : public Command {
   explicit Sweep(CLI::App& program)
       : Command(program, "sweep", "Run many settings on one or more traces.") {
     text("SWEEP", file_, "FILE",
-         "Sweep file (JSON), as configs/sweeps holds; or the next six flags say it.");
+         "Sweep file (JSON), as configs/sweeps holds; or --trace, -L and -P say it.");
     texts("--trace", command_.traces, "FILE", "Request trace; may be repeated.");
     texts("--config", command_.config.files, "FILE",
           "Base configuration, as for `run`; may be repeated.");
@@ -611,7 +611,7 @@ class Capacity final : public Command {
  public:
   explicit Capacity(CLI::App& program)
       : Command(program, "capacity",
-                "Find the largest request rate, or the smallest pool, that meets objectives.") {
+                "Find the largest rate, or the smallest pool, that meets objectives.") {
     text("TRACE", trace_, "FILE", "Request trace: Azure LLM inference CSV.");
     configuration_.declare(app(), "the one in configs/runs/default.json, which is built in.");
     text(
@@ -650,9 +650,7 @@ class Capacity final : public Command {
 class CheckCli final : public Command {
  public:
   explicit CheckCli(CLI::App& program)
-      : Command(program, "check",
-                "Check a run against requirements and a baseline; the exit code says how it came "
-                "out.") {
+      : Command(program, "check", "Hold a run against requirements and a baseline.") {
     text("TRACE|SUITE", command_.target, "FILE",
          "Request trace; or a suite (.json) of many checks, as configs/checks holds.");
     configuration_.declare(app(), "the one in configs/runs/default.json, which is built in.");
@@ -733,8 +731,7 @@ class CheckCli final : public Command {
 class Compare final : public Command {
  public:
   explicit Compare(CLI::App& program)
-      : Command(program, "compare",
-                "Compare two earlier runs, and find the first event at which they part.") {
+      : Command(program, "compare", "Compare two earlier runs and find where they part.") {
     text("A", command_.a, "RUN",
          "A directory of `run -o`, a file of `run --format json`, a baseline of `check`, or a file "
          "of `run --record`.");
@@ -816,9 +813,7 @@ void add_to_manual(CLI::App& app, std::vector<std::string> words, Manual& manual
 class Schema final : public Command {
  public:
   explicit Schema(CLI::App& program)
-      : Command(program, "schema",
-                "Print the JSON Schema (draft-07) of the configuration, the manual page, or a "
-                "completion for bash."),
+      : Command(program, "schema", "Print the configuration's JSON Schema, or a manual page."),
         program_(program) {
     text("--format", format_, "FORMAT",
          "json, man or bash. The manual page and the completion are of this program's commands. "

@@ -66,7 +66,7 @@ struct SweepSummary {
   std::size_t ok = 0, failed = 0, invalid = 0;  // cells
 };
 
-/// Whether more of it is better: throughputs and what was completed; everything else is a cost.
+/// Whether more of it is better: throughputs, what was completed, adjacency; everything else is a cost.
 bool more_is_better(const std::string& figure);
 
 /// Cells that failed or are invalid count in nothing but their number.
