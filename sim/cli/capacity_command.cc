@@ -4,8 +4,8 @@
 #include "sim/config/resolved_config.h"
 #include "sim/report/capacity_report.h"
 #include "sim/report/version.h"
-#include "sim/trace/azure_csv.h"
 #include "sim/trace/trace_digest.h"
+#include "sim/trace/trace_source.h"
 
 namespace pinfold::sim {
 
@@ -31,7 +31,7 @@ ExitCode capacity_command(const CapacityCommand& command, std::ostream& out, std
   if (!loaded) return fail(err, ExitCode::kUsageError, loaded.error());
   const Outcome<ConfigSources> sources = sources_of(command.config);
   if (!sources) return fail(err, ExitCode::kUsageError, sources.error());
-  const Outcome<Trace> trace = read_azure_csv(command.trace);
+  const Outcome<Trace> trace = read_trace(command.trace, {});
   if (!trace) return fail(err, ExitCode::kDataError, trace.error());
   const Outcome<CapacityResult> found =
       find_capacity(trace.value(), sources.value(), command.question);

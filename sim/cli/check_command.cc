@@ -16,9 +16,9 @@
 #include "sim/gate/suite.h"
 #include "sim/report/check_report.h"
 #include "sim/report/version.h"
-#include "sim/trace/azure_csv.h"
 #include "sim/trace/read_file.h"
 #include "sim/trace/trace_digest.h"
+#include "sim/trace/trace_source.h"
 
 namespace pinfold::sim {
 namespace {
@@ -80,9 +80,10 @@ class Reader {
   const KnownTrace* trace(const CheckSpec& spec) {
     const auto known = traces_.find(spec.trace);
     if (known != traces_.end()) return &known->second;
-    Outcome<Trace> read = read_azure_csv(spec.trace);
+    Outcome<Trace> read = read_trace(spec.trace, command_.trace_options);
     if (!read) {
-      data(spec, read.error());
+      exit_code_of(read.error()) == ExitCode::kUsageError ? usage(spec, read.error())
+                                                          : data(spec, read.error());
       return nullptr;
     }
     std::string digest = trace_digest(read.value());

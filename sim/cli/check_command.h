@@ -11,14 +11,16 @@
 #include "sim/cli/exit_code.h"
 #include "sim/gate/figure_tolerance.h"
 #include "sim/sweep/requirement.h"
+#include "sim/trace/trace_source.h"
 
 namespace pinfold::sim {
 
 enum class CheckFormat : std::uint8_t { kText, kJson, kMarkdown, kJunit, kGithub };
 
 struct CheckCommand {
-  std::string target;  // a trace, or a suite (.json)
-  ConfigFlags config;  // of a suite: overrides only, for every check
+  std::string target;            // a trace, or a suite (.json)
+  TraceOptions trace_options{};  // of a suite: none
+  ConfigFlags config;            // of a suite: overrides only, for every check
   std::vector<Requirement> requirements{};
   std::vector<FigureTolerance> tolerances{};
   std::optional<std::string> baseline{};

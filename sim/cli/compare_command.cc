@@ -4,8 +4,8 @@
 
 #include "sim/gate/compared.h"
 #include "sim/report/compare_report.h"
-#include "sim/trace/azure_csv.h"
 #include "sim/trace/trace_digest.h"
+#include "sim/trace/trace_source.h"
 
 namespace pinfold::sim {
 namespace {
@@ -24,9 +24,11 @@ std::optional<InputError> find_difference(const CompareCommand& command, const C
   std::string path = command.trace.value_or(a.figure("trace"));
   if (path.empty()) path = b.figure("trace");
   if (path.empty()) return cannot("neither result names its trace; --trace does");
-  const Outcome<Trace> trace = read_azure_csv(path);
+  const Outcome<Trace> trace = read_trace(path, command.trace_options);
   if (!trace) {
-    if (command.trace) return trace.error();
+    if (command.trace || exit_code_of(trace.error()) == ExitCode::kUsageError) {
+      return trace.error();
+    }
     return cannot(describe(trace.error()) + "; --trace names it");
   }
   if (trace_digest(trace.value()) != a.figure("trace_digest")) {
@@ -71,7 +73,7 @@ ExitCode compare_command(const CompareCommand& command, std::ostream& out, std::
     }
     if (a.value().figure("digest") != b.value().figure("digest")) {
       if (auto error = find_difference(command, a.value(), b.value(), result)) {
-        return fail(err, ExitCode::kDataError, *error);
+        return fail(err, exit_code_of(*error), *error);
       }
     }
   }

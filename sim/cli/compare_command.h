@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sim/cli/exit_code.h"
+#include "sim/trace/trace_source.h"
 
 namespace pinfold::sim {
 
@@ -16,6 +17,7 @@ struct CompareCommand {
   std::string a;
   std::string b;
   std::optional<std::string> trace{};  // to run both again; default: the one that A names
+  TraceOptions trace_options{};
   CompareFormat format = CompareFormat::kText;
   bool exit_code = false;  // kCheckFailed where they differ
 };

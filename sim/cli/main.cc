@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <iostream>
@@ -17,8 +18,10 @@
 #include "sim/cli/check_command.h"
 #include "sim/cli/compare_command.h"
 #include "sim/cli/exit_code.h"
+#include "sim/cli/explore_command.h"
 #include "sim/cli/manual.h"
 #include "sim/cli/measure_flags.h"
+#include "sim/cli/mutants_command.h"
 #include "sim/cli/report_command.h"
 #include "sim/cli/run_command.h"
 #include "sim/cli/size_command.h"
@@ -29,6 +32,8 @@
 #include "sim/record/replay_command.h"
 #include "sim/report/version.h"
 #include "sim/trace/closest_word.h"
+#include "sim/trace/decimal_number.h"
+#include "sim/trace/plain_trace.h"
 
 namespace pinfold::sim {
 namespace {
@@ -204,6 +209,99 @@ class ConfigurationFlags {
 };
 
 constexpr const char* kTraceExpected = "the path of a request trace";
+constexpr const char* kTraceText =
+    "Request trace: a file of any format in docs/traces.md, also as .gz or .zst, or - for standard "
+    "input.";
+
+/// The flags that say how a trace is read and how much of it.
+class TraceFlags {
+ public:
+  void declare(CLI::App& app) {
+    app_ = &app;
+    flag("--trace-format", format_, "NAME",
+         "Format of the trace. Default: found out from its content.");
+    flag("--columns", columns_, "FIELD=COLUMN,...",
+         "Which columns or keys of a table of your own are which fields, as "
+         "arrival_ms=ts,prompt=in,output=out.");
+    flag("--id-block", id_block_, "TOKENS",
+         "Tokens that a prefix id of the trace stands for. Default: what the format says.");
+    flag("--on-unordered", unordered_, "error|sort|segments",
+         "Rows that go back in time: a mistake; sorted, in memory; or the beginning of another "
+         "recording. Default: by format.");
+    flag("--zero-output", zero_output_, "drop|prefill_only",
+         "Requests without output. Default: prefill_only.");
+    flag("--on-error", on_error_, "stop|skip",
+         "At a broken row: end, or count it and go on. Default: stop.");
+    flag("--start", start_, "SECONDS", "Leave out arrivals before this time of the trace.");
+    flag("--end", end_, "SECONDS", "... and from this time on.");
+    flag("--shard", shard_, "K/N", "One of N shares of the sessions, the first being 1/N.");
+    flag("--limit", limit_, "N", "The first N requests.");
+    flag("--repeat", repeat_, "N",
+         "N times, one after the other, each with sessions and prefixes of its own. Default: 1.");
+  }
+
+  TraceOptions take() const {
+    TraceOptions options;
+    options.reader.format = format_;
+    if (given("--columns")) options.reader.columns = value_of(parse_column_names(columns_));
+    if (given("--id-block")) {
+      options.reader.id_block = tokens_of("--id-block", id_block_, 1);
+    }
+    if (given("--on-unordered")) {
+      options.unordered = one_of<Unordered>("--on-unordered", unordered_,
+                                            {{"error", Unordered::kError},
+                                             {"sort", Unordered::kSort},
+                                             {"segments", Unordered::kSegments}});
+    }
+    options.zero_output = one_of<ZeroOutput>(
+        "--zero-output", zero_output_,
+        {{"drop", ZeroOutput::kDrop}, {"prefill_only", ZeroOutput::kPrefillOnly}});
+    options.on_error = one_of<OnError>("--on-error", on_error_,
+                                       {{"stop", OnError::kStop}, {"skip", OnError::kSkip}});
+    if (given("--start")) options.start_ns = seconds_of("--start", start_);
+    if (given("--end")) options.end_ns = seconds_of("--end", end_);
+    if (given("--limit")) {
+      options.limit = count_of("--limit", limit_, "a number of requests from 1");
+    }
+    options.repeat = count_of("--repeat", repeat_, "a number from 1");
+    if (given("--shard")) {
+      const std::size_t slash = std::min(shard_.find('/'), shard_.size());
+      const char* const expected = "K/N with K from 1 to N, as 1/4";
+      options.shard = count_of("--shard", shard_.substr(0, slash), expected);
+      options.shards =
+          count_of("--shard", shard_.substr(std::min(slash + 1, shard_.size())), expected);
+      if (options.shard > options.shards) {
+        throw UsageError{"--shard: found " + in_quotes(shard_) + ", expected " + expected};
+      }
+    }
+    return options;
+  }
+
+ private:
+  void flag(const std::string& name, std::string& value, const std::string& type,
+            const std::string& description) {
+    app_->add_option(name, value, wrapped(description))->type_name(type)->group("Trace");
+  }
+  bool given(const std::string& name) const { return app_->count(name) > 0; }
+  static std::int64_t seconds_of(const std::string& name, const std::string& text) {
+    const auto ns = scaled_decimal(text, 9);
+    if (ns && *ns >= 0) return *ns;
+    throw UsageError{name + ": found " + in_quotes(text) + ", expected seconds from 0"};
+  }
+
+  CLI::App* app_ = nullptr;
+  std::string format_;
+  std::string columns_;
+  std::string id_block_;
+  std::string unordered_;
+  std::string zero_output_ = "prefill_only";
+  std::string on_error_ = "stop";
+  std::string start_;
+  std::string end_;
+  std::string shard_;
+  std::string limit_;
+  std::string repeat_ = "1";
+};
 
 /// A fault of `--fault`, the option it sets, and its value where none is given (nullptr: one is needed).
 struct Fault {
@@ -236,7 +334,10 @@ FlagValue fault_of(const std::string& text) {
 class Run final : public Command {
  public:
   explicit Run(CLI::App& program) : Command(program, "run", "Replay a trace on an engine.") {
-    text("TRACE", trace_, "FILE", "Request trace: Azure LLM inference CSV.");
+    text("TRACE", trace_, "FILE",
+         std::string(kTraceText) +
+             " Or a scenario (.json, docs/scenarios.md), which brings its configuration and what "
+             "must come of it.");
     configuration_.declare(app(), "the one in configs/runs/default.json, which is built in.");
     text("--why", why_, "ID",
          "Instead of the report, show what happened to this request of the trace (0 is the first), "
@@ -281,11 +382,13 @@ class Run final : public Command {
           "step with copies; 1), step_failed[=PERMILLE] (10), abort_storm[=PERMILLE] of the live "
           "requests (500); may be repeated. The options fault.* say the same.");
     flag("-q,--quiet", quiet_, "No progress. Default: progress where stderr is a terminal.");
+    trace_flags_.declare(app());
   }
 
   ExitCode run() override {
     RunCommand command;
     command.trace = needed("TRACE", trace_, kTraceExpected);
+    command.trace_options = trace_flags_.take();
     command.config = configuration_.take();
     for (const std::string& fault : faults_) command.config.values.push_back(fault_of(fault));
     if (app().count("--output") > 0) command.directory = directory_;
@@ -332,6 +435,7 @@ class Run final : public Command {
   }
 
   std::string trace_;
+  TraceFlags trace_flags_;
   ConfigurationFlags configuration_;
   std::vector<std::string> goodput_;
   std::string measure_from_ = "0";
@@ -366,12 +470,80 @@ class Replay final : public Command {
     using Format = ReplayOptions::Format;
     options_.format =
         one_of<Format>("--format", format_, {{"text", Format::kText}, {"json", Format::kJson}});
+    const bool json = options_.format == Format::kJson;
+    if (auto code = replay_schedule_command(options_.path, json, std::cout, std::cerr)) {
+      return *code;
+    }
     return static_cast<ExitCode>(run_replay(options_, std::cout, std::cerr));
   }
 
  private:
   ReplayOptions options_;
   std::string format_ = "text";
+};
+
+class Explore final : public Command {
+ public:
+  explicit Explore(CLI::App& program)
+      : Command(program, "explore", "Try every order of a scenario's events.") {
+    text("SCENARIO", command_.scenario, "FILE", "Scenario (JSON): docs/scenarios.md.");
+    texts("--set", command_.overrides, "KEY=VALUE",
+          "Override one option of the scenario's configuration; may be repeated.");
+    text("--max-states", max_states_, "N", "Stop after so many states. Default: 20000000.");
+    text("--max-depth", max_depth_, "N", "Stop after so many events. Default: no bound.");
+    flag("--no-reduction", no_reduction_,
+         "Neither rename ids nor skip orders that commute: the same verdict, many more states.");
+    flag("--expect", command_.expect,
+         "Exit with 0 where the scenario's expect.explore holds and with 3 where not.");
+    text("-o,--output", output_, "FILE",
+         "Write a counter-example here; `pinfold replay` shows it.");
+    text("--random-scenarios", random_, "N",
+         "Instead of a scenario, draw so many at random, explore each within the bounds (default: "
+         "2000 states) and walk at random beyond.");
+    text("--seed", seed_, "N", "Seed of --random-scenarios. Default: 0.");
+    text("--format", format_, "FORMAT", "text or json. Default: text.");
+  }
+  ExitCode run() override {
+    const bool random = app().count("--random-scenarios") > 0;
+    if (!random) needed("SCENARIO", command_.scenario, "the path of a scenario");
+    if (random && !command_.scenario.empty()) {
+      throw UsageError{"found a scenario and --random-scenarios, expected one of them"};
+    }
+    if (!random && app().count("--seed") > 0) {
+      throw UsageError{"--seed: found it without --random-scenarios"};
+    }
+    if (random) command_.limits.states = 2'000;
+    if (app().count("--max-states") > 0) {
+      command_.limits.states = count_of("--max-states", max_states_, "a number of states from 1");
+    }
+    if (app().count("--max-depth") > 0) {
+      command_.limits.depth = count_of("--max-depth", max_depth_, "a number of events from 1");
+    }
+    command_.reduce = !no_reduction_;
+    if (app().count("--output") > 0) command_.output = output_;
+    command_.json = one_of<bool>("--format", format_, {{"text", false}, {"json", true}});
+    if (random) {
+      RandomExploreCommand search;
+      search.scenarios = count_of("--random-scenarios", random_, "a number of scenarios from 1");
+      if (seed_ != "0") search.seed = count_of("--seed", seed_, "a seed, an integer");
+      search.limits = command_.limits;
+      search.json = command_.json;
+      search.output = command_.output;
+      return random_explore_command(search, std::cout, std::cerr);
+    }
+    command_.timing = ::isatty(STDERR_FILENO) == 1;
+    return explore_command(command_, std::cout, std::cerr);
+  }
+
+ private:
+  ExploreCommand command_;
+  std::string max_states_;
+  std::string max_depth_;
+  std::string random_;
+  std::string seed_ = "0";
+  std::string output_;
+  std::string format_ = "text";
+  bool no_reduction_ = false;
 };
 
 class Size final : public Command {
@@ -427,28 +599,32 @@ TableFormat table_format(const std::string& text) {
 class TraceInfo final : public Command {
  public:
   explicit TraceInfo(CLI::App& trace) : Command(trace, "info", "Show what a trace holds.") {
-    text("TRACE", trace_, "FILE", "Request trace: Azure LLM inference CSV.");
+    text("TRACE", trace_, "FILE", kTraceText);
     text("--format", format_, "FORMAT", "text or json. Default: text.");
+    trace_flags_.declare(app());
   }
   ExitCode run() override {
-    const TraceInfoCommand command{needed("TRACE", trace_, kTraceExpected), table_format(format_)};
+    const TraceInfoCommand command{needed("TRACE", trace_, kTraceExpected), trace_flags_.take(),
+                                   table_format(format_)};
     return trace_info_command(command, std::cout, std::cerr);
   }
 
  private:
   std::string trace_;
+  TraceFlags trace_flags_;
   std::string format_ = "text";
 };
 
 class TraceHead final : public Command {
  public:
   explicit TraceHead(CLI::App& trace) : Command(trace, "head", "Show a trace's first requests.") {
-    text("TRACE", trace_, "FILE", "Request trace: Azure LLM inference CSV.");
+    text("TRACE", trace_, "FILE", kTraceText);
     text("-n,--rows", rows_, "N", "Number of requests to show. Default: 10.");
     text("--format", format_, "FORMAT", "text or json. Default: text.");
+    trace_flags_.declare(app());
   }
   ExitCode run() override {
-    const TraceHeadCommand command{needed("TRACE", trace_, kTraceExpected),
+    const TraceHeadCommand command{needed("TRACE", trace_, kTraceExpected), trace_flags_.take(),
                                    count_of("-n", rows_, "a number of requests from 1"),
                                    table_format(format_)};
     return trace_head_command(command, std::cout, std::cerr);
@@ -456,27 +632,85 @@ class TraceHead final : public Command {
 
  private:
   std::string trace_;
+  TraceFlags trace_flags_;
   std::string rows_ = "10";
   std::string format_ = "text";
 };
 
-class TraceSynth final : public Command {
+class TraceConvert final : public Command {
  public:
-  explicit TraceSynth(CLI::App& trace)
-      : Command(trace, "synth", "Make up a trace and print it as CSV.") {
-    text("--requests", requests_, "N", "Number of requests. Default: 1000.");
-    text("--prompt", prompt_, "LENGTHS", "Prompt tokens: uniform:LO:HI, or one number for all.");
-    text("--output", output_, "LENGTHS", "Generated tokens, likewise; 0 for prefill only.");
-    text("--rate", rate_, "R",
-         "Requests a second, evenly spaced; 0: all arrive at once, as closed-loop runs "
-         "(workload.concurrency) want them. Default: 0.");
-    text("--seed", seed_, "N", "Seed of the lengths. Default: 0.");
+  explicit TraceConvert(CLI::App& trace)
+      : Command(trace, "convert", "Write a trace in our own format, or as an Azure CSV.") {
+    text("TRACE", trace_, "FILE", kTraceText);
+    text("--format", format_, "FORMAT",
+         "jsonl, csv, or azure (arrivals and lengths only). Default: jsonl.");
+    text("-o,--output", output_, "FILE", "File to write. Default: standard output.");
+    text("--seed", seed_, "N", "Seed of the draws from ServeGen parameters. Default: 0.");
+    trace_flags_.declare(app());
   }
   ExitCode run() override {
-    SyntheticTrace trace;
+    TraceConvertCommand command{needed("TRACE", trace_, kTraceExpected), trace_flags_.take(),
+                                one_of<WrittenFormat>("--format", format_,
+                                                      {{"jsonl", WrittenFormat::kJsonLines},
+                                                       {"csv", WrittenFormat::kCsv},
+                                                       {"azure", WrittenFormat::kAzure}}),
+                                output_};
+    if (seed_ != "0") command.options.reader.seed = count_of("--seed", seed_, "a seed, an integer");
+    return trace_convert_command(command, std::cout, std::cerr);
+  }
+
+ private:
+  std::string trace_;
+  TraceFlags trace_flags_;
+  std::string format_ = "jsonl";
+  std::string output_ = "-";
+  std::string seed_ = "0";
+};
+
+class TraceSynth final : public Command {
+ public:
+  explicit TraceSynth(CLI::App& trace) : Command(trace, "synth", "Make up a trace and print it.") {
+    text("--requests", requests_, "N", "Number of requests. Default: 1000.");
+    text(
+        "--prompt", prompt_, "LENGTHS",
+        "Prompt tokens: uniform:LO:HI, exponential:MEAN, lognormal:MEDIAN:SIGMA, or one number for "
+        "all.");
+    text("--output", output_, "LENGTHS", "Generated tokens, likewise; 0 for prefill only.");
+    text("--like", like_, "TRACE", "Lengths drawn from this trace's instead, both of one request.");
+    text("--rate", rate_, "R",
+         "Requests (or sessions) a second; 0: all arrive at once, as closed-loop runs "
+         "(workload.concurrency) want them. Default: 0.");
+    text("--arrivals", arrivals_, "LAW",
+         "even, poisson, gamma:CV, weibull:SHAPE, onoff:ON_S:OFF_S or diurnal:PERIOD_S:PEAK, the "
+         "peak "
+         "in troughs. Default: even.");
+    text("--sessions", sessions_, "TURNS:THINK_S",
+         "Sessions of so many turns, each with all before it as its prompt, THINK_S apart in the "
+         "mean.");
+    text("--prefix-tree", tree_, "FANOUT:DEPTH:BLOCKS",
+         "Shared prefixes: a tree, so many blocks of 16 tokens a level. Adds prefix ids.");
+    text("--forks", forks_, "PERMILLE", "Forks of the request before them. Default: 0.");
+    text("--aborts", aborts_, "PERMILLE:PATIENCE_S",
+         "Requests that give up, after so long in the mean.");
+    text("--format", format_, "FORMAT",
+         "azure (arrivals and lengths only), csv or jsonl. Default: azure, or jsonl where that is "
+         "not "
+         "enough.");
+    text("--seed", seed_, "N", "Seed of all draws. Default: 0.");
+  }
+  ExitCode run() override {
+    TraceSynthCommand command;
+    SyntheticTrace& trace = command.synthetic;
     trace.requests = count_of("--requests", requests_, "a number of requests from 1");
-    trace.prompt = lengths("--prompt", prompt_, 1);
-    trace.output = lengths("--output", output_, 0);
+    if (given("--like")) {
+      if (given("--prompt") || given("--output")) {
+        throw UsageError{"found --like beside --prompt or --output, expected one of the two"};
+      }
+      command.like = like_;
+    } else {
+      trace.prompt = lengths("--prompt", prompt_, 1);
+      trace.output = lengths("--output", output_, 0);
+    }
     const std::optional<Rational> rate = parse_decimal(rate_);
     // Below one request in 200 years the trace would outlast its format.
     const bool too_slow = rate && rate->numerator > 0 &&
@@ -487,31 +721,173 @@ class TraceSynth final : public Command {
     }
     trace.rate_numerator = rate->numerator;
     trace.rate_denominator = rate->denominator;
+    trace.arrivals = arrivals();
+    if (rate->numerator == 0 && given("--arrivals")) {
+      throw UsageError{"found --arrivals without --rate, expected both"};
+    }
+    bool extras = false;
+    if (given("--sessions")) {
+      const auto parts = numbers("--sessions", sessions_, 2, "TURNS:THINK_S, as 5:30");
+      trace.turns = whole_number("--sessions", sessions_, parts[0]);
+      trace.think_ns = nanoseconds(parts[1]);
+      extras = true;
+    }
+    if (given("--prefix-tree")) {
+      const auto parts = numbers("--prefix-tree", tree_, 3, "FANOUT:DEPTH:BLOCKS, as 4:2:8");
+      trace.id_block = 16;
+      trace.fanout = whole_number("--prefix-tree", tree_, parts[0]);
+      trace.depth = whole_number("--prefix-tree", tree_, parts[1]);
+      trace.level_blocks = whole_number("--prefix-tree", tree_, parts[2]);
+      extras = true;
+    }
+    if (given("--forks")) {
+      const auto parts = numbers("--forks", forks_, 1, "a number from 1 to 1000");
+      trace.forks = whole_number("--forks", forks_, parts[0]);
+      extras = true;
+    }
+    if (given("--aborts")) {
+      const auto parts = numbers("--aborts", aborts_, 2, "PERMILLE:PATIENCE_S, as 50:10");
+      trace.aborts = whole_number("--aborts", aborts_, parts[0]);
+      trace.patience_ns = nanoseconds(parts[1]);
+      extras = true;
+    }
+    command.format = extras ? WrittenFormat::kJsonLines : WrittenFormat::kAzure;
+    if (given("--format")) {
+      command.format = one_of<WrittenFormat>("--format", format_,
+                                             {{"azure", WrittenFormat::kAzure},
+                                              {"csv", WrittenFormat::kCsv},
+                                              {"jsonl", WrittenFormat::kJsonLines}});
+      if (extras && command.format == WrittenFormat::kAzure) {
+        throw UsageError{
+            "--format: found azure, which has arrivals and lengths only, expected csv or jsonl"};
+      }
+    }
     if (seed_ != "0") trace.seed = count_of("--seed", seed_, "a seed, an integer");
-    return trace_synth_command(trace, std::cout, std::cerr);
+    return trace_synth_command(command, std::cout, std::cerr);
   }
 
  private:
   static constexpr std::uint64_t kLongestS = 199ULL * 365 * 86'400;
 
+  bool given(const std::string& flag) { return app().count(flag) > 0; }
+
+  /// `count` positive decimals with colons between them.
+  static std::vector<Rational> numbers(const std::string& flag, std::string_view text,
+                                       std::size_t count, const std::string& expected) {
+    std::vector<Rational> values;
+    std::string_view rest = text;
+    for (;;) {
+      const std::size_t colon = std::min(rest.find(':'), rest.size());
+      const std::optional<Rational> value = parse_decimal(rest.substr(0, colon));
+      if (!value || value->numerator == 0 ||
+          value->numerator / value->denominator > 1'000'000'000) {
+        break;
+      }
+      values.push_back(*value);
+      if (colon == rest.size()) {
+        if (values.size() != count) break;
+        return values;
+      }
+      rest.remove_prefix(colon + 1);
+    }
+    throw UsageError{flag + ": found " + in_quotes(text) + ", expected " + expected};
+  }
+  static std::uint32_t whole_number(const std::string& flag, const std::string& text,
+                                    Rational value) {
+    if (value.denominator == 1 && value.numerator <= 100'000) {
+      return static_cast<std::uint32_t>(value.numerator);
+    }
+    throw UsageError{flag + ": found " + in_quotes(text) + ", expected whole numbers up to 100000"};
+  }
+  static std::int64_t nanoseconds(Rational value) {
+    __extension__ typedef unsigned __int128 Wide;
+    const Wide ns = Wide{value.numerator} * 1'000'000'000 / value.denominator;
+    constexpr Wide kMost = Wide{10'000'000} * 1'000'000'000;
+    if (ns <= kMost) return static_cast<std::int64_t>(ns);
+    throw UsageError{"found a time of more than 10,000,000 s, expected at most so much"};
+  }
+  static Fixed fixed(Rational value) { return fixed_ratio(value.numerator, value.denominator); }
+
+  ArrivalLaw arrivals() const {
+    using Kind = ArrivalLaw::Kind;
+    const char* const expected =
+        "even, poisson, gamma:CV, weibull:SHAPE, onoff:ON_S:OFF_S or diurnal:PERIOD_S:PEAK";
+    const std::size_t colon = std::min(arrivals_.find(':'), arrivals_.size());
+    const std::string name = arrivals_.substr(0, colon);
+    const std::string_view rest =
+        std::string_view(arrivals_).substr(std::min(colon + 1, arrivals_.size()));
+    const auto parts = [&](std::size_t count) {
+      return numbers("--arrivals", rest, count, expected);
+    };
+    ArrivalLaw law;
+    if (arrivals_ == "even" || arrivals_ == "poisson") {
+      law.kind = arrivals_ == "even" ? Kind::kEven : Kind::kPoisson;
+    } else if (name == "gamma" || name == "weibull") {
+      law.kind = name == "gamma" ? Kind::kGamma : Kind::kWeibull;
+      law.parameter = fixed(parts(1)[0]);
+      // Beyond these the variates leave the range of the integers behind them.
+      if (law.parameter < kFixedOne / 32 || law.parameter > fixed_of(32)) {
+        throw UsageError{"--arrivals: found " + in_quotes(arrivals_) +
+                         ", expected a parameter from 0.03125 to 32"};
+      }
+    } else if (name == "onoff") {
+      const auto both = parts(2);
+      law.kind = Kind::kOnOff;
+      law.on_ns = nanoseconds(both[0]);
+      law.off_ns = nanoseconds(both[1]);
+      if (law.on_ns == 0) throw UsageError{"--arrivals: found no time on, expected some"};
+    } else if (name == "diurnal") {
+      const auto both = parts(2);
+      law.kind = Kind::kDiurnal;
+      law.period_ns = nanoseconds(both[0]);
+      law.parameter = fixed(both[1]);
+      if (law.parameter < kFixedOne) {
+        throw UsageError{"--arrivals: found " + in_quotes(arrivals_) +
+                         ", expected a peak of at least 1 trough"};
+      }
+    } else {
+      throw UsageError{"--arrivals: found " + in_quotes(arrivals_) + ", expected " + expected};
+    }
+    return law;
+  }
+
   static LengthRange lengths(const std::string& flag, const std::string& text,
                              std::uint32_t least) {
+    const std::string_view all = text;
+    const auto refuse = [&] {
+      throw UsageError{flag + ": found " + (text.empty() ? "no value" : in_quotes(text)) +
+                       ", expected uniform:LO:HI or one number, with counts from " +
+                       std::to_string(least) +
+                       " to 4294967295, exponential:MEAN or lognormal:MEDIAN:SIGMA"};
+    };
     const auto number = [&](std::string_view digits) {
       std::uint32_t value = 0;
       const char* const end = digits.data() + digits.size();
       const auto [stop, failure] = std::from_chars(digits.data(), end, value);
-      if (failure == std::errc() && stop == end && value >= least) return value;
-      throw UsageError{flag + ": found " + (text.empty() ? "no value" : in_quotes(text)) +
-                       ", expected uniform:LO:HI or one number, with counts from " +
-                       std::to_string(least) + " to 4294967295"};
+      if (failure != std::errc() || stop != end || value < least) refuse();
+      return value;
     };
-    const std::string_view all = text;
-    constexpr std::string_view kUniform = "uniform:";
-    if (!all.starts_with(kUniform)) return {number(all), number(all)};
-    const std::string_view both = all.substr(kUniform.size());
-    const std::size_t colon = std::min(both.find(':'), both.size());
-    const LengthRange range{number(both.substr(0, colon)),
-                            number(both.substr(std::min(colon + 1, both.size())))};
+    // A law without an upper end gets one, so that prompt and output fit a request together.
+    constexpr std::uint32_t kMost = 1u << 30;
+    const std::size_t colon = std::min(all.find(':'), all.size());
+    const std::string_view name = all.substr(0, colon);
+    const std::string_view rest = all.substr(std::min(colon + 1, all.size()));
+    if (name == "exponential") {
+      return {least, kMost, LengthRange::Law::kExponential, number(rest), 0};
+    }
+    if (name == "lognormal") {
+      const std::size_t second = std::min(rest.find(':'), rest.size());
+      const std::optional<Rational> sigma =
+          parse_decimal(rest.substr(std::min(second + 1, rest.size())));
+      if (!sigma || sigma->numerator / sigma->denominator >= 8) refuse();
+      return {least, kMost, LengthRange::Law::kLogNormal, number(rest.substr(0, second)),
+              fixed(*sigma)};
+    }
+    if (colon == all.size()) return {.least = number(all), .most = number(all)};
+    if (name != "uniform") refuse();
+    const std::size_t second = std::min(rest.find(':'), rest.size());
+    const LengthRange range{.least = number(rest.substr(0, second)),
+                            .most = number(rest.substr(std::min(second + 1, rest.size())))};
     if (range.least <= range.most) return range;
     throw UsageError{flag + ": found " + in_quotes(text) + ", expected LO up to HI"};
   }
@@ -519,7 +895,14 @@ class TraceSynth final : public Command {
   std::string requests_ = "1000";
   std::string prompt_;
   std::string output_;
+  std::string like_;
   std::string rate_ = "0";
+  std::string arrivals_ = "even";
+  std::string sessions_;
+  std::string tree_;
+  std::string forks_;
+  std::string aborts_;
+  std::string format_;
   std::string seed_ = "0";
 };
 
@@ -661,6 +1044,7 @@ class CheckCli final : public Command {
     texts("--tolerance", tolerances_, "FIGURE=P%|N",
           "How far a figure may be worse than the baseline, as 'p99_*=1%' or preemptions=3; may be "
           "repeated, later ones beat earlier ones. Default: not at all.");
+    trace_flags_.declare(app());
     flag("--accept", command_.accept,
          "Make this run the baseline, if the requirements hold. With a suite: all of them.");
     flag("--events", command_.events,
@@ -676,11 +1060,13 @@ class CheckCli final : public Command {
     needed("TRACE or SUITE", command_.target, "the path of a request trace or of a suite (.json)");
     command_.config = configuration_.take();
     if (is_suite(command_.target)) {
-      for (const char* flag :
-           {"--config", "--vllm-args", "--require", "--baseline", "--tolerance"}) {
-        if (app().count(flag) == 0) continue;
-        throw UsageError{std::string("found ") + flag +
-                         " beside a suite, expected it in the suite"};
+      for (const CLI::Option* option : app().get_options()) {
+        const std::string name = option->get_name();
+        const bool said_there = name == "--config" || name == "--vllm-args" ||
+                                name == "--require" || name == "--baseline" ||
+                                name == "--tolerance" || option->get_group() == "Trace";
+        if (option->count() == 0 || !said_there) continue;
+        throw UsageError{"found " + name + " beside a suite, expected it in the suite"};
       }
     } else if (app().count("--require") + app().count("--baseline") == 0) {
       throw UsageError{"found neither --require nor --baseline, expected what to check"};
@@ -696,6 +1082,7 @@ class CheckCli final : public Command {
         throw UsageError{std::string("found ") + flag + " without --baseline, expected both"};
       }
     }
+    command_.trace_options = trace_flags_.take();
     if (command_.events && !command_.accept) {
       throw UsageError{"found --events without --accept, expected both"};
     }
@@ -720,6 +1107,7 @@ class CheckCli final : public Command {
 
  private:
   CheckCommand command_;
+  TraceFlags trace_flags_;
   ConfigurationFlags configuration_;
   std::string require_;
   std::string baseline_;
@@ -738,6 +1126,7 @@ class Compare final : public Command {
     text("B", command_.b, "RUN", "The other one.");
     text("--trace", trace_, "FILE",
          "The trace that both ran, to run them again. Default: the one that A names.");
+    trace_flags_.declare(app());
     flag("--exit-code", command_.exit_code, "Exit with 3 where they differ. Default: with 0.");
     text("--format", format_, "FORMAT", "text, json or md. Default: text.");
   }
@@ -746,6 +1135,7 @@ class Compare final : public Command {
     needed("A", command_.a, "two runs to compare");
     needed("B", command_.b, "two runs to compare");
     if (app().count("--trace") > 0) command_.trace = trace_;
+    command_.trace_options = trace_flags_.take();
     command_.format = one_of<CompareFormat>("--format", format_,
                                             {{"text", CompareFormat::kText},
                                              {"json", CompareFormat::kJson},
@@ -755,6 +1145,7 @@ class Compare final : public Command {
 
  private:
   CompareCommand command_;
+  TraceFlags trace_flags_;
   std::string trace_;
   std::string format_ = "text";
 };
@@ -841,6 +1232,47 @@ class Schema final : public Command {
   std::string format_ = "json";
 };
 
+/// The program with the planted bugs lies beside this one; returns only if it cannot be started.
+[[maybe_unused]] ExitCode start_mutants_program(const MutantsCommand& command) {
+  std::array<char, 4096> self{};
+  const ssize_t length = ::readlink("/proc/self/exe", self.data(), self.size());
+  std::string path(self.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
+  path = path.substr(0, path.rfind('/') + 1) + "pinfold-mutants";
+  std::vector<std::string> words{path, "mutants", "--format",
+                                 command.format == MutantsFormat::kJson ? "json" : "text"};
+  if (command.only) words.insert(words.end(), {"--mutant", *command.only});
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execv(path.c_str(), arguments.data());
+  return fail(std::cerr, ExitCode::kDataError,
+              path + ": cannot be started; the build makes it beside this program");
+}
+
+class Mutants final : public Command {
+ public:
+  explicit Mutants(CLI::App& program)
+      : Command(program, "mutants", "Plant known bugs; say which check finds each.") {
+    text("--mutant", only_, "NAME", "This bug alone, with every finding. Default: all.");
+    text("--format", format_, "FORMAT", "text or json. Default: text.");
+  }
+  ExitCode run() override {
+    MutantsCommand command;
+    command.format = one_of<MutantsFormat>(
+        "--format", format_, {{"text", MutantsFormat::kText}, {"json", MutantsFormat::kJson}});
+    if (!only_.empty()) command.only = only_;
+#if defined(PINFOLD_MUTANTS)
+    return mutants_command(command, std::cout, std::cerr);
+#else
+    return start_mutants_program(command);
+#endif
+  }
+
+ private:
+  std::string only_;
+  std::string format_ = "text";
+};
+
 // --- Mistakes --------------------------------------------------------------------------------------
 
 std::vector<std::string> subcommands_of(CLI::App& app) {
@@ -918,12 +1350,14 @@ ExitCode run_program(int argc, char** argv) {
 
   Run run(program);
   Replay replay(program);
+  Explore explore(program);
   Size size(program);
   CLI::App* trace = program.add_subcommand("trace", "Look into a request trace.");
   trace->allow_extras();
   trace->require_subcommand(0, 1);
   TraceInfo trace_info(*trace);
   TraceHead trace_head(*trace);
+  TraceConvert trace_convert(*trace);
   TraceSynth trace_synth(*trace);
   CheckCli check(program);
   Compare compare(program);
@@ -931,8 +1365,10 @@ ExitCode run_program(int argc, char** argv) {
   Sweep sweep(program);
   Capacity capacity(program);
   Schema schema(program);
-  Command* const commands[] = {&run,   &replay, &size,    &trace_info, &trace_head, &trace_synth,
-                               &sweep, &check,  &compare, &report,     &capacity,   &schema};
+  Mutants mutants(program);
+  Command* const commands[] = {&run,        &replay,        &explore,     &size,   &trace_info,
+                               &trace_head, &trace_convert, &trace_synth, &sweep,  &check,
+                               &compare,    &report,        &capacity,    &schema, &mutants};
 
   try {
     program.parse(argc, argv);
@@ -960,6 +1396,24 @@ ExitCode run_program(int argc, char** argv) {
   }
 }
 
+#if defined(PINFOLD_MUTANTS)
+/// Every command of this program takes `--mutant NAME`; `mutants` reads it itself. Returns what is left.
+int take_mutant(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "mutants") return argc;
+  for (int n = 1; n + 1 < argc; ++n) {
+    if (std::string_view(argv[n]) != "--mutant") continue;
+    if (!choose_mutant(argv[n + 1])) {
+      std::exit(static_cast<int>(fail(std::cerr, ExitCode::kUsageError,
+                                      std::string("--mutant: found '") + argv[n + 1] +
+                                          "'; `pinfold-mutants mutants` lists the names")));
+    }
+    std::move(argv + n + 2, argv + argc, argv + n);
+    return argc - 2;
+  }
+  return argc;
+}
+#endif
+
 }  // namespace
 }  // namespace pinfold::sim
 
@@ -969,6 +1423,9 @@ int main(int argc, char** argv) {
   std::signal(SIGINT, pinfold::sim::on_interrupt);
   ExitCode code = ExitCode::kOk;
   try {
+#if defined(PINFOLD_MUTANTS)
+    argc = pinfold::sim::take_mutant(argc, argv);
+#endif
     code = pinfold::sim::run_program(argc, argv);
   } catch (const pinfold::InvariantViolation& violation) {
     code = pinfold::sim::fail(std::cerr, ExitCode::kCheckFailed, violation.what());

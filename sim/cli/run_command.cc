@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
+#include <filesystem>
 #include <memory>
 #include <vector>
 
@@ -20,12 +22,13 @@
 #include "sim/core/run_fields.h"
 #include "sim/core/simulate.h"
 #include "sim/core/trace_span.h"
+#include "sim/explore/scenario_file.h"
+#include "sim/report/expectation.h"
 #include "sim/report/open_metrics.h"
 #include "sim/report/request_timeline.h"
 #include "sim/report/run_recorder.h"
 #include "sim/report/text_report.h"
 #include "sim/report/version.h"
-#include "sim/trace/azure_csv.h"
 #include "sim/trace/trace_digest.h"
 
 namespace pinfold::sim {
@@ -51,10 +54,11 @@ RunResult simulate_with_progress(const RunCommand& command, const Trace& trace,
 /// What `-o` writes: files that grow with the run, and those that its result fills.
 class RunFiles {
  public:
-  RunFiles(std::string directory, std::unique_ptr<StagedFiles> staged, const RunConfig& config)
+  RunFiles(std::string directory, std::unique_ptr<StagedFiles> staged, const RunConfig& config,
+           bool ledger)
       : directory_(std::move(directory)),
         staged_(std::move(staged)),
-        recorder_(recorder_options(config),
+        recorder_(recorder_options(config, ledger),
                   [this](std::string_view name) { return staged_->path_of(name); }) {}
 
   RunObserver& recorder() { return recorder_; }
@@ -66,13 +70,25 @@ class RunFiles {
     for (const OutputFile& file : files) {
       if (auto error = staged_->write(file)) return error;
     }
-    return staged_->publish();
+    if (auto error = staged_->publish()) return error;
+    // A page of an earlier run would show other figures than the files beside it.
+    std::error_code ignored;
+    std::filesystem::remove(std::filesystem::path(directory_) / "report.html", ignored);
+    return std::nullopt;
   }
 
  private:
-  static RecorderOptions recorder_options(const RunConfig& config) {
+  static RecorderOptions recorder_options(const RunConfig& config, bool ledger) {
     const SchedulerOptions engine = engine_options(config, true);
-    return {.block_ids = engine.block_ids, .block_size = engine.block_size.value};
+    RecorderOptions options;
+    options.block_ids = engine.block_ids;
+    options.block_size = engine.block_size.value;
+    options.copy_lane = engine.copy_lane == CopyLane::kSeparate ? Lane::kCopy : Lane::kCompute;
+    if (ledger) {
+      options.ledger = LedgerOptions{engine.block_size.value, engine.block_ids, engine.state_ids,
+                                     engine.draft_ids};
+    }
+    return options;
   }
 
   std::string directory_;
@@ -85,6 +101,7 @@ constexpr const char* kMetricsFlag = "--metrics-out";
 MetricsOptions metrics_options(const RunConfig& config) {
   const std::optional<DeviceProvenance> device = cost_provenance(config).device;
   return {.block_ids = engine_options(config, true).block_ids,
+          .prefix_reuse = config.prefix.reuse,
           .model_name = device ? device->model : "unknown"};
 }
 
@@ -102,6 +119,16 @@ Outcome<std::uint32_t> request_of(const std::string& text, const Trace& trace) {
   return error;
 }
 
+std::optional<InputError> check_shadow(const RunCommand& command, const RunConfig& config) {
+  if (!command.shadow || !config.prefix.reuse) return std::nullopt;
+  InputError error;
+  error.path = "--shadow";
+  error.found = "prefix.reuse on";
+  error.expected = "one of the two";
+  error.hint = "shadow memory does not follow shared prefixes yet";
+  return error;
+}
+
 std::optional<InputError> check_why(const RunCommand& command) {
   if (!command.why || command.format == ReportFormat::kText ||
       command.format == ReportFormat::kJson) {
@@ -114,13 +141,71 @@ std::optional<InputError> check_why(const RunCommand& command) {
   return error;
 }
 
+/// A scenario brings its own configuration.
+std::optional<InputError> check_scenario_flags(const RunCommand& command) {
+  if (command.config.files.empty() && !command.config.vllm_args) return std::nullopt;
+  InputError error;
+  error.path = command.config.files.empty() ? "--vllm-args" : "--config";
+  error.found = "a configuration beside a scenario";
+  error.expected = "--set alone";
+  error.hint = "the scenario's `config` says the rest";
+  return error;
+}
+
+/// What a scenario asks for that only `explore` drives so far.
+std::optional<InputError> check_simulated(const Scenario& scenario) {
+  const auto only_explored = [&](const std::string& what) {
+    InputError error;
+    error.path = scenario.path;
+    error.found = what;
+    error.expected = "what `run` simulates";
+    error.hint = "`pinfold explore` does it";
+    return error;
+  };
+  if (!scenario.faults.empty()) return only_explored("faults at given steps");
+  for (const ScenarioRequest& asked : scenario.requests) {
+    if (asked.drafts != scenario.config.workload.drafts) {
+      return only_explored("other drafts than workload.drafts, of " + asked.name);
+    }
+  }
+  return std::nullopt;
+}
+
+/// Exit code and message of a run that a scenario judges.
+ExitCode judge(const Scenario& scenario, const RunResult& result, const Provenance& provenance,
+               std::ostream& err) {
+  const std::vector<std::string> wrong =
+      differences(scenario.expect.values, run_fields(result, provenance));
+  for (const std::string& text : wrong) {
+    fail(err, ExitCode::kCheckFailed, fmt::format("{}: expect.{}", scenario.path, text));
+  }
+  if (!wrong.empty()) return ExitCode::kCheckFailed;
+  for (const ExpectedValue& value : scenario.expect.values) {
+    if (value.name == "verdict") return ExitCode::kOk;  // a stall that was to come
+  }
+  if (result.verdict == Verdict::kOk) return ExitCode::kOk;
+  return fail(err, ExitCode::kCheckFailed,
+              fmt::format("{}: {}", name_of(result.verdict), result.verdict_detail));
+}
+
 }  // namespace
 
 ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream& err) {
-  const Outcome<LoadedConfig> loaded = load_config(command.config, err);
+  std::optional<Scenario> scenario;
+  if (is_scenario_name(command.trace)) {
+    if (auto error = check_scenario_flags(command)) return fail(err, ExitCode::kUsageError, *error);
+    Outcome<Scenario> read = read_scenario(command.trace, command.config.overrides);
+    if (!read) return fail(err, ExitCode::kDataError, read.error());
+    if (auto error = check_simulated(read.value())) return fail(err, ExitCode::kUsageError, *error);
+    scenario = std::move(read.value());
+  }
+  const Outcome<LoadedConfig> loaded =
+      scenario ? Outcome<LoadedConfig>(LoadedConfig{scenario->config, {}})
+               : load_config(command.config, err);
   if (!loaded) return fail(err, ExitCode::kUsageError, loaded.error());
   const RunConfig& config = loaded.value().config;
   if (auto error = check_why(command)) return fail(err, ExitCode::kUsageError, *error);
+  if (auto error = check_shadow(command, config)) return fail(err, ExitCode::kUsageError, *error);
   if (command.directory) {
     if (auto error = check_output_directory(*command.directory)) {
       return fail(err, ExitCode::kDataError, *error);
@@ -131,8 +216,9 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
       return fail(err, ExitCode::kDataError, *error);
     }
   }
-  const Outcome<Trace> trace = read_azure_csv(command.trace);
-  if (!trace) return fail(err, ExitCode::kDataError, trace.error());
+  const Outcome<Trace> trace = scenario ? Outcome<Trace>(trace_of(*scenario))
+                                        : read_trace(command.trace, command.trace_options);
+  if (!trace) return fail(err, exit_code_of(trace.error()), trace.error());
   if (auto error = check_span(trace.value(), config)) {
     return fail(err, ExitCode::kDataError, *error);
   }
@@ -153,7 +239,7 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
     observers.add(watch);
     auto staged = StagedFiles::begin(*command.directory);
     if (!staged) return fail(err, ExitCode::kDataError, staged.error());
-    files.emplace(*command.directory, std::move(staged.value()), config);
+    files.emplace(*command.directory, std::move(staged.value()), config, command.ledger);
     observers.add(files->recorder());
   }
   std::optional<OpenMetrics> metrics;
@@ -211,6 +297,7 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
     std::replace(note.begin(), note.end(), '\n', ' ');
     err << "pinfold: note: " << note << '\n';
   }
+  if (scenario) return judge(*scenario, result, provenance, err);
   if (result.verdict == Verdict::kOk) return ExitCode::kOk;
   if (result.verdict == Verdict::kViolation) {
     err << "pinfold: note: "

@@ -16,8 +16,8 @@
 #include "sim/sweep/sweep_file.h"
 #include "sim/sweep/sweep_store.h"
 #include "sim/sweep/sweep_summary.h"
-#include "sim/trace/azure_csv.h"
 #include "sim/trace/trace_digest.h"
+#include "sim/trace/trace_source.h"
 
 namespace pinfold::sim {
 namespace {
@@ -240,7 +240,7 @@ ExitCode sweep_command(const SweepCommand& command, std::ostream& out, std::ostr
   }
   std::vector<Trace> traces;
   for (const SweepTrace& trace : result.spec.traces) {
-    Outcome<Trace> requests = read_azure_csv(trace.path);
+    Outcome<Trace> requests = read_trace(trace.path, {});
     if (!requests) return fail(err, ExitCode::kDataError, requests.error());
     traces.push_back(std::move(requests.value()));
     result.trace_digests.push_back(trace_digest(traces.back()));

@@ -195,7 +195,7 @@ class ConfigBuilder {
     return apply_document(document.value(), name, file);
   }
 
-  /// The same of an object that has been read.
+  /// The same with a document, or an object of one, that has been parsed.
   MaybeError apply_document(const JsonValue& document, const std::string& name, std::size_t file) {
     for (const JsonMember& member : document.members) {
       if (member.key != kInclude) continue;
@@ -676,6 +676,19 @@ Outcome<RunConfig> parse_config(std::string_view json, const std::string& name,
                                 std::span<const std::string> overrides) {
   ConfigBuilder builder;
   if (auto error = builder.apply_file(json, name, 0)) return *error;
+  ConfigSources sources;
+  sources.overrides.assign(overrides.begin(), overrides.end());
+  return without_notes(finish(builder, sources));
+}
+
+Outcome<RunConfig> parse_config(const JsonValue& object, const std::string& name,
+                                std::span<const std::string> overrides) {
+  if (object.kind != JsonValue::Kind::kObject) {
+    return error_at({kDefaults, name, object.position}, "config", shown(object),
+                    "an object with the configuration");
+  }
+  ConfigBuilder builder;
+  if (auto error = builder.apply_document(object, name, 0)) return *error;
   ConfigSources sources;
   sources.overrides.assign(overrides.begin(), overrides.end());
   return without_notes(finish(builder, sources));

@@ -65,5 +65,8 @@ Outcome<std::string> option_text(const std::string& path, const JsonValue& value
 
 /// The same of a value from a flag.
 Outcome<std::string> option_text(const FlagValue& flag);
+/// One object of a larger document, which `name` stands for.
+Outcome<RunConfig> parse_config(const JsonValue& object, const std::string& name,
+                                std::span<const std::string> overrides);
 
 }  // namespace pinfold::sim

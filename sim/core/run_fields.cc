@@ -167,6 +167,35 @@ void add_memory(FieldList& list, const RunResult& result) {
   list.integer("slots.peak_owned", result.slots_peak_owned);
 }
 
+/// Zero, and no more than that, where prefixes are not reused.
+void add_prefix_cache(FieldList& list, const RunResult& result) {
+  const PrefixCounts& ids = result.prefix_ids;
+  list.integer("prefix_cache.queries", result.prefix_queries);
+  list.integer("prefix_cache.hits", result.prefix_hits);
+  if (!result.prefix_reuse) return;
+  list.integer("prefix_cache.blocks", result.prefix_blocks);
+  list.integer("prefix_cache.block_hits", result.prefix_block_hits);
+  list.integer("prefix_cache.tail_copies", result.prefix_tail_copies);
+  list.integer("prefix_cache.resume_queries", result.resume_queries);
+  list.integer("prefix_cache.resume_hits", result.resume_hits);
+  list.integer("prefix_cache.published", result.blocks_published);
+  list.integer("prefix_cache.evicted", result.blocks_evicted);
+  list.integer("prefix_cache.idle_at_end", result.blocks_idle);
+  list.ratio("prefix_cache.hit_percent.token", Unsigned128{100} * result.prefix_hits,
+             result.prefix_queries);
+  list.ratio("prefix_cache.hit_percent.block", Unsigned128{100} * result.prefix_block_hits,
+             result.prefix_blocks);
+  list.ratio("prefix_cache.hit_percent.leading", Unsigned128{100} * ids.leading, ids.ids);
+  list.integer("prefix_cache.ids.total", ids.ids);
+  list.integer("prefix_cache.ids.hit", ids.hit);
+  list.integer("prefix_cache.ids.writer_not_finished", ids.unfinished);
+  list.integer("prefix_cache.ids.behind_a_miss", ids.behind_miss);
+  list.integer("prefix_cache.ids.evicted", ids.evicted);
+  list.integer("prefix_cache.ids.cut", ids.cut);
+  list.integer("prefix_cache.ids.partial_tail", ids.tail);
+  list.integer("prefix_cache.ids.new", ids.fresh);
+}
+
 /// Slot-time by owner, and who owned the slots when the most were owned.
 void add_slots(FieldList& list, std::string_view name, const SlotTotals* slots) {
   const auto time = [&](std::string_view part, PositionNs value_ns) {
@@ -257,6 +286,7 @@ std::vector<ReportField> run_fields(const RunResult& result, const Provenance& p
   add_saturation(list, result);
   add_waiting(list, result);
   add_memory(list, result);
+  add_prefix_cache(list, result);
   add_ledger(list, result.ledger ? &*result.ledger : nullptr);
   add_device(list, result, provenance.cost);
   add_provenance(list, result, provenance);

@@ -47,6 +47,14 @@ bool is_scalar(const JsonValue& value) {
   return value.kind != Kind::kArray && value.kind != Kind::kObject;
 }
 
+void add_figures(std::vector<ReportField>& figures, const std::string& place,
+                 const JsonValue& object) {
+  for (const JsonMember& member : object.members) {
+    if (is_scalar(member.value)) add_figure(figures, place + member.key, member.value);
+    add_figures(figures, place + member.key + ".", member.value);
+  }
+}
+
 /// Where the run was made, which says nothing about it.
 bool is_place(const ReportField& figure) {
   return figure.name == "version" || figure.name == "trace" || figure.name == "device.source";
@@ -123,17 +131,7 @@ bool is_baseline(const JsonValue& document) {
 
 std::vector<ReportField> figures_of(const JsonValue& object) {
   std::vector<ReportField> figures;
-  for (const JsonMember& member : object.members) {
-    if (is_scalar(member.value)) {
-      add_figure(figures, member.key, member.value);
-      continue;
-    }
-    for (const JsonMember& inner : member.value.members) {
-      if (is_scalar(inner.value)) {
-        add_figure(figures, member.key + "." + inner.key, inner.value);
-      }
-    }
-  }
+  add_figures(figures, "", object);
   return figures;
 }
 

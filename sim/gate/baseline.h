@@ -32,7 +32,7 @@ Outcome<Baseline> parse_baseline(std::string_view text, const std::string& path)
 bool is_baseline(const JsonValue& document);
 
 /// The figures in an object of the kind that `run --format json` prints: member "usable" of "blocks" becomes
-/// "blocks.usable". Lists and deeper objects (the graph of a stall) are left out.
+/// "blocks.usable". Lists (the graph of a stall) are left out.
 std::vector<ReportField> figures_of(const JsonValue& object);
 
 }  // namespace pinfold::sim

@@ -113,6 +113,14 @@ std::string words_of(const Record& record, std::span<const BlockId> ids) {
     case Verb::kEnd:
       return fmt::format("{} ends {} after {}", who, end_word(record.detail),
                          plural(record.count, "token"));
+    case Verb::kKeys:
+      return fmt::format("{} brings {} of its blocks' content", who,
+                         plural(record.count / 2, "key"));
+    case Verb::kHit:
+      return fmt::format("{} finds {}, {} need not be computed", who, what,
+                         plural(record.aux, "row"));
+    case Verb::kPublish: return fmt::format("{} publishes {}", who, what);
+    case Verb::kEvict: return fmt::format("{} for {}: their content is dropped", what, who);
     case Verb::kPassed:
       return fmt::format("lane {} has passed ticket {}", name_of(static_cast<Lane>(record.count)),
                          record.aux);

@@ -48,8 +48,9 @@ constexpr std::array kDirections{
     Direction{"copies.*", Better::kLower},
     Direction{"drafts.proposed", Better::kNeither},
     Direction{"drafts.accepted", Better::kHigher},
-    Direction{"prefix_cache.queries", Better::kNeither},
-    Direction{"prefix_cache.*", Better::kHigher},
+    Direction{"prefix_cache.hits", Better::kHigher},
+    Direction{"prefix_cache.hit_percent.*", Better::kHigher},
+    Direction{"prefix_cache.*", Better::kNeither},
     // Where the memory went: the shares of one whole are shown, the whole is judged.
     Direction{"blocks.peak_owned", Better::kLower},
     Direction{"blocks.mean_owned", Better::kLower},

@@ -8,6 +8,7 @@ void JournalTables::apply(const Record& record, std::span<const BlockId> ids) {
   if (record.pool != PoolKind::kBlocks) return;
   switch (record.verb) {
     case Verb::kAcquire:
+    case Verb::kHit:
     case Verb::kPin: {
       std::vector<BlockId>& table = tables_[record.sequence];
       table.insert(table.end(), ids.begin(), ids.end());

@@ -114,11 +114,12 @@ void OpenMetrics::take(const Record& record, std::span<const BlockId> ids) {
       return;
     case Verb::kAnswer: {
       const auto answer = static_cast<Answer>(record.detail & 0xFFU);
-      if (answer == Answer::kOk) run(life);
+      if (answer == Answer::kOk) admit(life);
       if (answer == Answer::kNever) end(record.sequence, EndReason::kNever, 0);
       return;
     }
-    case Verb::kFork:
+    case Verb::kFork: life.shares = true; return;
+    case Verb::kForkMissed: life.shares = false; return;
     case Verb::kChunk: return run(life);
     case Verb::kJoin:
       run(life);
@@ -135,7 +136,7 @@ void OpenMetrics::take(const Record& record, std::span<const BlockId> ids) {
       leave(record.sequence);
       ++value(Series::kPreemptions);
       return wait(life);
-    case Verb::kDemote: return wait(life);
+    case Verb::kDemote: life.shares = false; return wait(life);
     case Verb::kEnd:
       return end(record.sequence, static_cast<EndReason>(record.detail), record.count);
     default: return;
@@ -168,15 +169,34 @@ void OpenMetrics::leave(std::uint32_t sequence) {
 }
 
 void OpenMetrics::take_blocks(const Record& record, std::span<const BlockId> ids) {
-  if (record.pool != PoolKind::kBlocks || record.verb == Verb::kCopyQueued) return;
+  if (record.pool != PoolKind::kBlocks) return;
   for (const BlockId id : ids) {
-    std::uint32_t& owners = owners_[index_of(id)];
-    if (record.verb == Verb::kAcquire || record.verb == Verb::kPin) {
-      if (owners++ == 0) ++value(Series::kOwned);
-    } else if (record.verb != Verb::kPark) {  // what is parked has its owner still: a fence
-      if (--owners == 0) --value(Series::kOwned);
+    switch (record.verb) {
+      case Verb::kAcquire:
+      case Verb::kHit:
+      case Verb::kPin:
+        if (owners_[index_of(id)]++ == 0) ++value(Series::kOwned);
+        break;
+      case Verb::kRelease:
+      case Verb::kUnpark:
+        if (--owners_[index_of(id)] == 0) --value(Series::kOwned);
+        break;
+      default: return;  // what is parked has its owner still: a fence
     }
   }
+  if (record.verb != Verb::kHit) return;
+  const auto life = lives_.find(record.sequence);
+  if (life == lives_.end() || !life->second.looked_up) return;
+  value(Series::kPrefixHits) += record.aux - life->second.rows_found;
+  life->second.rows_found = record.aux;
+}
+
+// A prefix is looked for at every admission, and counts at the first.
+void OpenMetrics::admit(Life& life) {
+  run(life);
+  life.looked_up = options_.prefix_reuse && !life.admitted && !life.shares;
+  life.admitted = true;
+  if (life.looked_up) value(Series::kPrefixQueries) += life.prompt;
 }
 
 void OpenMetrics::run(Life& life) {
@@ -298,6 +318,12 @@ std::string OpenMetrics::finish() {
   series("vllm:prompt_tokens_total", "", Series::kPromptTokens);
   head("vllm:generation_tokens", "counter", "Tokens delivered.");
   series("vllm:generation_tokens_total", "", Series::kGenerationTokens);
+  if (options_.prefix_reuse) {
+    head("vllm:prefix_cache_queries", "counter", "Tokens looked up at first admissions.");
+    series("vllm:prefix_cache_queries_total", "", Series::kPrefixQueries);
+    head("vllm:prefix_cache_hits", "counter", "Of them, those that were found.");
+    series("vllm:prefix_cache_hits_total", "", Series::kPrefixHits);
+  }
   head("vllm:request_success", "counter", "Sequences that have ended, by reason.");
   const std::array ends{std::pair{"stop", Series::kStopped}, std::pair{"length", Series::kLimited},
                         std::pair{"abort", Series::kAborted}};

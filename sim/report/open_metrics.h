@@ -17,7 +17,8 @@ namespace pinfold::sim {
 
 struct MetricsOptions {
   std::uint32_t block_ids = 1;  // block 0 counted
-  std::string model_name;       // a label of every sample
+  bool prefix_reuse = false;
+  std::string model_name;  // a label of every sample
 };
 
 /// Follows a run and samples it every second of simulated time. Where that were more than kSamplesMost
@@ -48,7 +49,11 @@ class OpenMetrics final : public RunObserver {
     std::uint32_t prompt = 0;
     std::uint64_t emitted = 0;  // tokens counted so far
     bool running = false;
-    bool delivered = false;  // it had a row in the step whose result came last
+    bool admitted = false;         // ever
+    bool shares = false;           // it waits as a fork, which looks for no prefix
+    std::uint32_t rows_found = 0;  // at its first admission
+    bool looked_up = false;        // ... which was the last one
+    bool delivered = false;        // it had a row in the step whose result came last
   };
   /// A row of the batch: the sequence and the first step that has it.
   using Row = std::pair<std::uint32_t, std::uint32_t>;
@@ -73,9 +78,11 @@ class OpenMetrics final : public RunObserver {
     kGenerationTokens,
     kStopped,
     kLimited,
-    kAborted
+    kAborted,
+    kPrefixQueries,
+    kPrefixHits
   };
-  static constexpr std::size_t kSeries = 9;
+  static constexpr std::size_t kSeries = 11;
   static constexpr std::size_t kHistograms = 3;  // TTFT, TPOT, E2EL
 
   struct Sample {
@@ -88,6 +95,7 @@ class OpenMetrics final : public RunObserver {
   void take_blocks(const Record& record, std::span<const BlockId> ids);
   void take_result(const Record& record);
   void leave(std::uint32_t sequence);
+  void admit(Life& life);
   void run(Life& life);
   void wait(Life& life);
   void known(Life& life, std::uint64_t emitted);

@@ -234,6 +234,7 @@ void RequestTimeline::take(const Record& record, std::int64_t now_ns) {
     case Verb::kAnswer: take_answer(record, now_ns); return;
     case Verb::kAcquire:
     case Verb::kPin:
+    case Verb::kHit:
       if (record.pool == PoolKind::kBlocks) blocks_ += record.count;
       blocks_most_ = std::max(blocks_most_, blocks_);
       return;

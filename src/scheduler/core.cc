@@ -8,12 +8,20 @@
 namespace pinfold {
 namespace {
 
+// A prefix can be shared only up to where every kind of storage has it, and no state slot keeps a state
+// of an earlier count: with state nothing is ever found, so nothing is kept either.
+bool reuses(const SchedulerOptions& options) {
+  return options.reuse == Switch::kOn && options.state == Switch::kOff;
+}
+
 std::array<PoolOptions, kPoolKinds> pool_options(const SchedulerOptions& options) {
   const auto pool = [&](PoolKind kind, std::uint32_t ids) {
     return PoolOptions{ids, options.release_order, options.free_order, kind};
   };
-  return {pool(PoolKind::kBlocks, options.block_ids),
-          pool(PoolKind::kStateSlots, options.state_ids),
+  PoolOptions blocks = pool(PoolKind::kBlocks, options.block_ids);
+  blocks.reuse = reuses(options);
+  blocks.eviction = options.eviction;
+  return {blocks, pool(PoolKind::kStateSlots, options.state_ids),
           pool(PoolKind::kDraftSlots, options.draft_ids), pool(PoolKind::kHostBlocks, 1)};
 }
 
@@ -24,7 +32,9 @@ Core::Core(const SchedulerOptions& options)
       // The chapter's literal growth test asks something of every row in every step, so no row is
       // steady under it.
       fast_(options.fast_path == Switch::kOn && options.growth_check == GrowthCheck::kShortfall),
-      pools_(pool_options(options)) {
+      reuse_(reuses(options)),
+      pools_(pool_options(options)),
+      prefixes_(reuse_ ? options.block_ids : 0) {
   PINFOLD_CHECK(options.block_size.value > 0, "O1", "a block holds at least one position");
   PINFOLD_CHECK(options.overlap < kFlightsMax, "O15", "overlap is 0, 1 or 2");
   PINFOLD_CHECK(options.max_sequences > 0, "options", "at least one sequence runs");
@@ -58,10 +68,13 @@ bool Core::fits_ever(const RequestSpec& spec, TokenCount prompt) const {
   }
   const TokenCount least =
       spec.stop == StopMode::kKnown ? positions_of(prompt, spec.limit) : prompt;
+  if (mutant_is(Mutant::kLastTokenWritten)) {
+    return blocks_for(least + TokenCount(1), options_.block_size) <= pools_.blocks().usable();
+  }
   return blocks_for(least, options_.block_size) <= pools_.blocks().usable();
 }
 
-Answer Core::add(SequenceId id, const RequestSpec& spec) {
+Answer Core::add(SequenceId id, const RequestSpec& spec, const PromptKeys& keys) {
   PINFOLD_CHECK(spec.prompt.value >= 1, "O3", "a request has a prompt");
   RequestSpec bounded = spec;
   if (spec.prompt <= options_.max_model_len) {
@@ -82,6 +95,7 @@ Answer Core::add(SequenceId id, const RequestSpec& spec) {
   sequence.spec = bounded;
   sequence.rows.history = spec.prompt;
   note(Verb::kArrive, sequence, spec.prompt.value, spec.limit.value);
+  remember_keys(sequence, keys);
   waiting_.insert(sequence, slot);
   return Answer::kOk;
 }
@@ -100,13 +114,18 @@ void Core::acquire_blocks(Sequence& sequence, BlockCount count) {
   const std::size_t before = sequence.table.size();
   sequence.table.resize(before + count.value);
   const std::span<BlockId> fresh = std::span(sequence.table).subspan(before);
-  pools_.blocks().take(fresh);
+  const std::size_t evicted = pools_.blocks().take(fresh);
+  if (evicted > 0) forget(sequence, fresh.last(evicted));
+  if (mutant_is(Mutant::kBlockZeroInTable) && before == 3) fresh[0] = kNoBlock;
   note_ids(Verb::kAcquire, PoolKind::kBlocks, sequence, fresh);
 }
 
 BlockId Core::acquire_slot(PoolKind pool, const Sequence& sequence) {
   BlockId slot = kNoBlock;
   pools_.of(pool).take(std::span(&slot, 1));
+  if (mutant_is(Mutant::kDraftPinnedTwice) && pool == PoolKind::kDraftSlots) {
+    pools_.of(pool).pin(std::span(&slot, 1));
+  }
   note_ids(Verb::kAcquire, pool, sequence, std::span(&slot, 1));
   return slot;
 }
@@ -119,7 +138,12 @@ void Core::let_go(Sequence& sequence) {
     wait = step_ticket(value_of(sequence.last_step));
   }
   const Ticket passed = passed_.upto[index_of(Lane::kCompute)];
-  if (sequence.copy_ticket > passed) wait = std::max(wait, sequence.copy_ticket);
+  if (sequence.copy_ticket > passed && !mutant_is(Mutant::kDestinationFreed)) {
+    wait = std::max(wait, sequence.copy_ticket);
+  }
+  if (mutant_is(Mutant::kFencePromisedEarly) && wait > passed && stats_.forks == 0) {
+    wait = Ticket{value_of(wait) - 1};
+  }
 
   const std::uint32_t aux = static_cast<std::uint32_t>(value_of(wait));
   const bool park = wait > passed;
@@ -127,6 +151,9 @@ void Core::let_go(Sequence& sequence) {
   const auto let_go_slot = [&](PoolKind pool, BlockId& slot, std::vector<BlockId>& held) {
     if (slot == kNoBlock) return;
     const std::span<const BlockId> ids(&slot, 1);
+    if (mutant_is(Mutant::kDraftPinnedTwice) && pool == PoolKind::kDraftSlots) {
+      pools_.of(pool).release(ids);
+    }
     note_ids(park ? Verb::kPark : Verb::kRelease, pool, sequence, ids, park ? aux : 0);
     if (park) {
       pools_.of(pool).park(ids);
@@ -147,18 +174,28 @@ void Core::let_go(Sequence& sequence) {
       note_ids(Verb::kPark, PoolKind::kBlocks, sequence, hold.blocks, aux);
       pools_.blocks().park(hold.blocks);
     } else {
+      if (mutant_is(Mutant::kListedTwice)) sequence.table.push_back(sequence.table.back());
+      if (mutant_is(Mutant::kLeakOnFinish)) sequence.table.pop_back();
       note_ids(Verb::kRelease, PoolKind::kBlocks, sequence, sequence.table);
       pools_.blocks().release(sequence.table);
     }
     sequence.table.clear();
   }
   if (park && (!hold.blocks.empty() || !hold.states.empty() || !hold.drafts.empty())) {
+    if (mutant_is(Mutant::kFenceStoredEarly) && value_of(wait) > value_of(passed) + 2) {
+      wait = Ticket{value_of(wait) - 2};
+    }
+    if (mutant_is(Mutant::kParkedWithoutEvent) && running_.size() > 2 &&
+        pools_.blocks().available().value > 100) {
+      wait = Ticket{value_of(step_ticket(planned_)) + 2};
+    }
     hold.fence = fence_on(Lane::kCompute, wait);
     hold.from = sequence.id;
     holds_.add(std::move(hold));
     ++stats_.parked;
   }
   sequence.copy_ticket = Ticket{};
+  if (reuse_) stop_publishing(sequence);
 }
 
 // ---- membership ------------------------------------------------------------------------------------
@@ -186,6 +223,7 @@ void Core::leave_running(SlotIndex slot) {
     const std::size_t at = position_in(*list, sequence.join);
     PINFOLD_CHECK(at < list->size(), "queues", "a running sequence is not in its list");
     PINFOLD_CHECK((*list)[at] == slot, "queues", "a running sequence is not in its list");
+    if (kMutantsBuild && (at >= list->size() || (*list)[at] != slot)) continue;
     list->erase(list->begin() + static_cast<std::ptrdiff_t>(at));
   }
   if (sequence.phase == Phase::kDecode) --decodes_;
@@ -217,6 +255,11 @@ void Core::finish(SlotIndex slot, EndReason reason) {
     late_.erase(late);
   }
   std::erase_if(left_pending_, [&](const Left& left) { return left.sequence == sequence.id; });
+  const bool aborted = reason == EndReason::kAborted;
+  if (mutant_is(aborted ? Mutant::kUnfencedAbort : Mutant::kUnfencedFinish)) {
+    sequence.last_step = StepNumber{};
+  }
+  if (mutant_is(Mutant::kSlotLeakedOnAbort) && aborted) sequence.state = kNoBlock;
   let_go(sequence);
   note(Verb::kEnd, sequence, sequence.emitted.value, 0, static_cast<std::uint16_t>(reason));
   ended_.push_back({sequence.id, reason, sequence.spec.prompt, sequence.emitted, sequence.epoch});
@@ -238,7 +281,11 @@ void Core::preempt(SlotIndex slot) {
   if (!forks_.empty()) miss_settling_children(sequence.id);
   ++stats_.preemptions;
   note(Verb::kPreempt, sequence, sequence.rows.history.value, sequence.rows.in_flight.value);
+  if (mutant_is(Mutant::kUnfencedPreemption)) sequence.last_step = StepNumber{};
+  const BlockId draft = sequence.draft;
+  if (mutant_is(Mutant::kWaitingHolder)) sequence.draft = kNoBlock;
   let_go(sequence);
+  if (mutant_is(Mutant::kWaitingHolder)) sequence.draft = draft;
   ++sequence.epoch;
   sequence.late_rows = sequence.rows.processed;
   sequence.rows.processed = TokenCount(0);
@@ -247,8 +294,9 @@ void Core::preempt(SlotIndex slot) {
   sequence.freezers = 0;
   sequence.in_batch = false;
   sequence.fork_step = StepNumber{};
+  const bool lost = mutant_is(Mutant::kVictimLeavesQueues) && sequence.phase == Phase::kPrefill;
   sequence.phase = Phase::kWaiting;
-  waiting_.insert(sequence, slot);
+  if (!lost) waiting_.insert(sequence, slot);
   if (!sequence.flights.empty()) late_.push_back(slot);
 }
 
@@ -304,11 +352,16 @@ void Core::dispatch(Pass& pass) {
       }
       hold.fence = fence_on(copy_lane(), plan.copy_ticket);
       hold.of_copy = true;
+      const bool early = mutant_is(Mutant::kEarlyRelease) ||
+                         (mutant_is(Mutant::kSourceUnpinned) && !hold.blocks.empty() &&
+                          pools_.blocks().owners(hold.blocks.front()) > 1);
+      if (early) hold.fence = Fence{};
       holds_.add(std::exchange(step_copies_, Hold{}));
+      if (early) holds_.advance(passed_, pools_, journal_);
     }
   }
   plan.decode_rows += steady_rows_;
-  plan.context_rows += steady_context_ + steady_rows_;
+  plan.context_rows += steady_context_ + (mutant_is(Mutant::kContextForgotten) ? 0 : steady_rows_);
   steady_context_ += steady_rows_;
   journal_.append({Verb::kStep, PoolKind::kBlocks, 0, static_cast<std::uint32_t>(pass.step),
                    plan.decode_rows + plan.draft_rows, plan.prompt_rows});

@@ -14,7 +14,8 @@ bool is_sole_owner(const Pool& pool, BlockId id) { return pool.owners(id) - pool
 
 }  // namespace
 
-Answer Core::fork(SequenceId parent_id, SequenceId child_id, const RequestSpec& spec) {
+Answer Core::fork(SequenceId parent_id, SequenceId child_id, const RequestSpec& spec,
+                  const PromptKeys& keys) {
   PINFOLD_CHECK(spec.prompt.value >= 1, "O3", "a request has a prompt");
   const SlotIndex parent_slot = store_.find(parent_id);
   SequenceView parent;
@@ -25,7 +26,7 @@ Answer Core::fork(SequenceId parent_id, SequenceId child_id, const RequestSpec& 
     Sequence named;
     named.id = child_id;
     note(Verb::kForkMissed, named, 0, value_of(parent_id));
-    return add(child_id, spec);
+    return add(child_id, spec, keys);
   }
 
   RequestSpec bounded = spec;
@@ -35,7 +36,7 @@ Answer Core::fork(SequenceId parent_id, SequenceId child_id, const RequestSpec& 
   }
   if (!fits_ever(bounded, known)) {
     bounded.prompt = known;  // what it would have to compute: never a shorter request in its place
-    return add(child_id, bounded);
+    return add(child_id, bounded, keys);
   }
 
   const SlotIndex slot = store_.create(child_id);
@@ -48,6 +49,7 @@ Answer Core::fork(SequenceId parent_id, SequenceId child_id, const RequestSpec& 
   child.parent = parent_id;
   child.parent_epoch = parent.epoch;
   note(Verb::kArrive, child, spec.prompt.value, spec.limit.value);
+  remember_keys(child, keys);
   forks_.push_back(slot);
   if (options_.state == Switch::kOff) {
     pin_parent(child, parent);
@@ -58,7 +60,8 @@ Answer Core::fork(SequenceId parent_id, SequenceId child_id, const RequestSpec& 
   make_explicit(parent_slot);
   ++store_[parent_slot].freezers;
   child.phase = Phase::kForkSettling;
-  if (parent.rows.in_flight.value == 0) pin_parent(child, view(parent_id));
+  const bool settled = parent.rows.in_flight.value == 0 || mutant_is(Mutant::kStateMovedOn);
+  if (settled) pin_parent(child, view(parent_id));
   return Answer::kOk;
 }
 
@@ -69,7 +72,8 @@ bool Core::can_share(const SequenceView& parent) const {
 }
 
 void Core::pin_parent(Sequence& child, const SequenceView& parent) {
-  const TokenCount shared = parent.rows.processed;
+  TokenCount shared = parent.rows.processed;
+  if (mutant_is(Mutant::kForkOfUncommitted)) shared += parent.rows.in_flight;
   child.phase = Phase::kForkPinned;
   child.rows.processed = shared;
   child.computed_high = shared;
@@ -85,6 +89,9 @@ void Core::pin_parent(Sequence& child, const SequenceView& parent) {
                                 options_.max_model_len - std::min(shared, options_.max_model_len));
   }
   child.table.assign(parent.table.begin(), parent.table.end());
+  if (mutant_is(Mutant::kPinOfFree) && pools_.blocks().available().value > 0) {
+    child.table.push_back(pools_.blocks().free_list().back());
+  }
   note(Verb::kFork, child, shared.value, value_of(parent.id));
   note_ids(Verb::kPin, PoolKind::kBlocks, child, child.table);
   pools_.blocks().pin(child.table);
@@ -141,12 +148,22 @@ Core::ForkShape Core::shape_of(const Sequence& child) const {
     const BlockId tail = child.table[holding.value - 1];
     if (is_sole_owner(pools_.blocks(), tail)) shape.copy_tail = false;
   }
+  if (mutant_is(Mutant::kSharedBlockInPlace)) shape.copy_tail = false;
+  if (const SlotIndex parent = store_.find(child.parent);
+      mutant_is(Mutant::kTailOfLeavingParent) && parent != kNoSlot &&
+      store_[parent].emitted + store_[parent].tokens_in_flight >= store_[parent].spec.limit) {
+    shape.copy_tail = false;
+  }
   shape.shared = shape.copy_tail ? holding - BlockCount(1) : holding;
   const BlockCount need = blocks_for(child.rows.history, block_size);
   shape.fresh = need - shape.shared;
   if (child.state != kNoBlock) {
     const bool sole = is_sole_owner(pools_.of(PoolKind::kStateSlots), child.state);
     shape.clone_state = !(sole && options_.sole_owner == SoleOwner::kAdopt);
+    if (mutant_is(Mutant::kSharedStateInPlace)) shape.clone_state = false;
+    if (mutant_is(Mutant::kAdoptedStateInPlace) && options_.sole_owner == SoleOwner::kAdopt) {
+      shape.clone_state = false;
+    }
   }
   return shape;
 }
@@ -189,6 +206,9 @@ Cause Core::try_fork(Pass& pass, SlotIndex slot) {
   Demand demand;
   demand.of(PoolKind::kBlocks) = shape.fresh;
   if (shape.clone_state) demand.of(PoolKind::kStateSlots) = BlockCount(1);
+  if (mutant_is(Mutant::kCopyBlockNotAsked) && shape.copy_tail) {
+    demand.of(PoolKind::kBlocks) = shape.fresh - BlockCount(1);
+  }
   if (!fits_ever(child.spec, child.rows.history)) {
     note(Verb::kAnswer, child, shape.fresh.value, 0, static_cast<std::uint16_t>(Answer::kNever));
     ++stats_.answered_never;
@@ -235,19 +255,12 @@ void Core::grant_fork(Pass& pass, SlotIndex slot, const ForkShape& shape) {
 
   // 2. Its own blocks; the first one receives the tail.
   acquire_blocks(child, shape.fresh);
-  const TokenCount block_size = options_.block_size;
+  const TokenCount before(shape.shared.value * options_.block_size.value);
   for (std::size_t n = 0; n < sources.size(); ++n) {
-    Copy copy{PoolKind::kBlocks, sources[n], kNoBlock, TokenCount(0)};
-    if (n == 0 && shape.copy_tail) {
-      copy.to = child.table[shape.shared.value];
-      const TokenCount before(shape.shared.value * block_size.value);
-      copy.rows =
-          options_.tail_copy == TailCopy::kWholeBlock ? block_size : child.rows.processed - before;
-      ++stats_.block_copies;
-    }
-    const std::array<BlockId, 2> ids{copy.from, copy.to};
-    note_ids(Verb::kCopyQueued, PoolKind::kBlocks, child, ids, copy.rows.value);
-    plan.copies.push_back(copy);
+    const bool copied = n == 0 && shape.copy_tail;
+    const BlockId to = copied ? child.table[shape.shared.value] : kNoBlock;
+    queue_block_copy(plan, child, sources[n], to,
+                     copied ? child.rows.processed - before : TokenCount(0));
   }
 
   // 3. Its own state slot.
@@ -266,6 +279,9 @@ void Core::grant_fork(Pass& pass, SlotIndex slot, const ForkShape& shape) {
   const bool copies = shape.copy_tail || shape.clone_state;
   if (copies) child.copy_ticket = ticket;
   step_copies_.from = child.id;
+  if (mutant_is(Mutant::kDestinationListed) && shape.copy_tail) {
+    step_copies_.blocks.push_back(child.table[shape.shared.value]);
+  }
 
   // 4. It runs: its first row, or its first chunk, is in this step.
   forks_.erase(forks_.begin());
@@ -273,6 +289,7 @@ void Core::grant_fork(Pass& pass, SlotIndex slot, const ForkShape& shape) {
   ++stats_.forks;
   if (copies) child.fork_step = StepNumber{pass.step};
   child.prompt_end = child.rows.history;
+  if (!child.prefix.empty()) start_publishing(child, BlockCount(0), kRootNode);
   if (shape.decode) {
     child.prompt_end = child.rows.processed;
     join_running(slot, Phase::kDecode);
@@ -283,11 +300,27 @@ void Core::grant_fork(Pass& pass, SlotIndex slot, const ForkShape& shape) {
   }
 }
 
+// `valid` rows count; without a destination the source is only released.
+void Core::queue_block_copy(StepPlan& plan, const Sequence& sequence, BlockId from, BlockId to,
+                            TokenCount valid) {
+  Copy copy{PoolKind::kBlocks, from, to, valid};
+  if (to != kNoBlock) {
+    if (options_.tail_copy == TailCopy::kWholeBlock) copy.rows = options_.block_size;
+    if (mutant_is(Mutant::kTailCopyShort)) copy.rows = valid - TokenCount(1);
+    ++stats_.block_copies;
+  }
+  if (mutant_is(Mutant::kBlockZeroCopied) && to == kNoBlock) copy.from = kNoBlock;
+  const std::array<BlockId, 2> ids{copy.from, to};
+  note_ids(Verb::kCopyQueued, PoolKind::kBlocks, sequence, ids, copy.rows.value);
+  plan.copies.push_back(copy);
+}
+
 // The fork gives its pins back and is requeued with its whole prompt (decision 7).
 void Core::demote_fork(SlotIndex slot) {
   forks_.erase(std::find(forks_.begin(), forks_.end(), slot));
   Sequence& child = store_[slot];
   unfreeze_parent(child);
+  if (mutant_is(Mutant::kPinLeakedOnDemotion) && !child.table.empty()) child.table.pop_back();
   ++stats_.sharing_lost;
   note(Verb::kDemote, child, child.rows.history.value);
   let_go(child);

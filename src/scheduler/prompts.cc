@@ -13,6 +13,8 @@ void Core::plan_prompts(Pass& pass) {
     if (sequence.phase != Phase::kPrefill) continue;
     if (sequence.freezers > 0) continue;
     if (value_of(sequence.last_step) == pass.step) continue;  // a fork that joined in this pass
+    if (mutant_is(Mutant::kPromptLosesOwner) && value_of(sequence.last_step) + 1 < pass.step)
+      continue;
     plan_chunk(pass, sequence);
   }
 }
@@ -67,14 +69,28 @@ Cause Core::try_admit(Pass& pass, SlotIndex slot) {
   Sequence& sequence = store_[slot];
   if (running_.size() >= options_.max_sequences) return Cause::kRunLimit;
   if (pass.budget == 0) return Cause::kBudget;
-  const Demand demand = demand_of(sequence);
+  Demand demand = demand_of(sequence);
+  if (mutant_is(Mutant::kChunkAdmitted)) {
+    demand.of(PoolKind::kBlocks) =
+        blocks_for(std::min(sequence.rows.history, TokenCount(pass.budget)), options_.block_size);
+  }
   // Only after the last planned step of its former life: its late token is known then, and its old
   // rows are never in flight beside new ones (decision 4).
   if (value_of(sequence.last_step) > done_) {
     answer_later(sequence, Cause::kFence, demand);
     return Cause::kFence;
   }
-  const Availability availability = pools_.answer(demand);
+  Availability availability = pools_.answer(demand);
+  Prefix prefix;
+  if (!sequence.prefix.empty() && availability.answer != Answer::kNever) {
+    prefix = find_prefix(sequence, hits_);
+    demand = demand_behind(sequence, prefix);
+    availability = pools_.answer(demand);
+  }
+  if (mutant_is(Mutant::kLaterOnEmptyPool) && pools_.blocks().owned().value == 0 &&
+      sequence.later_causes == 0) {
+    availability.answer = Answer::kLater;
+  }
   switch (availability.answer) {
     case Answer::kNever:
       note(Verb::kAnswer, sequence, demand.of(PoolKind::kBlocks).value, 0,
@@ -84,18 +100,30 @@ Cause Core::try_admit(Pass& pass, SlotIndex slot) {
       return Cause::kNone;
     case Answer::kLater: {
       const Cause cause = availability.pool == PoolKind::kBlocks ? Cause::kBlocks : Cause::kSlot;
+      if (mutant_is(Mutant::kPartialTake)) acquire_blocks(sequence, pools_.blocks().available());
+      if (mutant_is(Mutant::kSlotKeptAfterRefusal) && cause == Cause::kBlocks &&
+          options_.state == Switch::kOn && sequence.state == kNoBlock) {
+        sequence.state = acquire_slot(PoolKind::kStateSlots, sequence);
+      }
+      if (mutant_is(Mutant::kRefusalForgetsDrafts)) sequence.spec.drafts = TokenCount(0);
       answer_later(sequence, cause, demand);
       return cause;
     }
     case Answer::kOk: break;
   }
+  if (!sequence.prefix.empty()) book_prefix(sequence, prefix);
   answer_ok(sequence, demand);
   waiting_.pop_front();
   if (options_.state == Switch::kOn) {
     sequence.state = acquire_slot(PoolKind::kStateSlots, sequence);
   }
-  acquire_blocks(sequence, demand.of(PoolKind::kBlocks));
+  BlockCount need = blocks_for(sequence.rows.history, options_.block_size);
+  if (mutant_is(Mutant::kChunkAdmitted)) need = demand.of(PoolKind::kBlocks);
+  if (!sequence.prefix.empty()) share_prefix(pass, sequence, prefix, hits_);
+  acquire_blocks(sequence, need - prefix.blocks);
+  if (prefix.tail != kNoBlock) copy_tail(pass, sequence, prefix);
   sequence.prompt_end = sequence.rows.history;
+  if (mutant_is(Mutant::kResumeFromPrompt)) sequence.prompt_end = sequence.spec.prompt;
   join_running(slot, Phase::kPrefill);
   plan_chunk(pass, sequence);
   return Cause::kNone;

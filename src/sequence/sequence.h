@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "pool/prefix_index.h"
 #include "sequence/need.h"
 #include "sequence/request.h"
 
@@ -43,11 +44,13 @@ class Flights {
   const Flight* end() const { return items_.data() + size_; }
   void clear() { size_ = 0; }
   void push(const Flight& flight) {
+    if (kMutantsBuild && size_ == kFlightsMax) return;
     PINFOLD_CHECK(size_ < kFlightsMax, "O15", "more steps in flight than any overlap allows");
     items_[size_++] = flight;
   }
   Flight pop() {
     PINFOLD_CHECK(size_ > 0, "O7", "no step of this sequence is in flight");
+    if (kMutantsBuild && size_ == 0) return {};
     const Flight flight = items_[0];
     for (std::size_t n = 1; n < size_; ++n) items_[n - 1] = items_[n];
     --size_;
@@ -57,6 +60,22 @@ class Flights {
  private:
   std::array<Flight, kFlightsMax> items_{};
   std::size_t size_ = 0;
+};
+
+/// What a request's blocks hold, and how far that can be found. Empty where prefixes are not reused.
+struct PrefixState {
+  static constexpr std::uint32_t kNothing = UINT32_MAX;
+
+  std::vector<std::uint64_t> keys;  // PromptKeys, kept
+  TokenCount tail_end;
+  std::uint64_t tail = 0;
+
+  std::uint32_t keyed = 0;      // leading blocks whose content is in the index
+  PrefixNode node = kRootNode;  // of the last of them
+  bool tail_keyed = false;
+  std::uint32_t due_at = kNothing;  // C at which there is something to publish
+
+  bool empty() const { return keys.empty() && tail_end.value == 0; }
 };
 
 /// One request's state. While `steady` is set, history, emitted, processed, in_flight and flights
@@ -88,6 +107,8 @@ struct Sequence {
   std::uint32_t parent_epoch = 0;
   bool decode_fork = false;  // enters decode: its prompt did not go on beyond the shared rows
   StepNumber fork_step{};    // the step whose copies filled its private storage; 0: not a fork
+
+  PrefixState prefix;
 
   // High-water mark of computed rows, for recomputed_tokens; `late_rows` is C of the epoch that a
   // preemption ended, advanced by its late results.
