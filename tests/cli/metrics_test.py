@@ -61,9 +61,9 @@ def is_open_metrics(suite, what, text):
     return series
 
 
-def run(suite, what, *args, trace=SLICE):
+def run(suite, what, *args, trace=SLICE, files=("-o", "d")):
     shutil.rmtree(suite.scratch / "d", ignore_errors=True)
-    result = suite.run("run", trace, *args, "-o", "d", "--metrics-out", "m.prom", "--format", "json")
+    result = suite.run("run", trace, *args, *files, "--metrics-out", "m.prom", "--format", "json")
     suite.check(f"{what}: runs", result.status == 0, result.err)
     text = (suite.scratch / "m.prom").read_text()
     return json.loads(result.out), text, is_open_metrics(suite, what, text)
@@ -165,6 +165,15 @@ def main():
     agrees_with_timeline(suite, "short", summary, series)
     summary, _, series = run(suite, "forks", *TIGHT, "--set", "workload.samples=3", "--set", "engine.overlap=2")
     ends_as_the_result(suite, "forks", summary, series)
+    shared = suite.write("shared.jsonl", suite.run(
+        "trace", "synth", "--requests", 400, "--prompt", "uniform:300:900", "--output", "uniform:5:60", "--rate", 20,
+        "--prefix-tree", "4:2:8", "--format", "jsonl", "--seed", 3).out)
+    summary, _, series = run(suite, "prefixes", "--set", "prefix.reuse=on", "--set", "engine.num_blocks=500", trace=shared,
+                             files=())
+    ends_as_the_result(suite, "prefixes", summary, series)
+    found = [last(series, f"vllm:prefix_cache_{name}_total") for name in ("queries", "hits")]
+    suite.check("prefix counters end as the result", found == [summary["prefix_cache"]["queries"],
+                summary["prefix_cache"]["hits"]] and found[1] > 0 < summary["preemptions"], f"{found} {summary}")
     summary, text, series = run(suite, "hour", "--set", "engine.num_blocks=3000", trace=LONG)
     ends_as_the_result(suite, "hour", summary, series)
     points = series[("vllm:num_requests_running", ())]
