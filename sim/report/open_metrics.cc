@@ -264,15 +264,13 @@ void OpenMetrics::sample_until(std::int64_t now_ns) {
 }
 
 void OpenMetrics::push(std::int64_t at_ns) {
-  if (samples_.size() == kSamplesMost) {
-    thin_out();
-    if (at_ns % interval_ns_ != 0) return;
-  }
+  if (samples_.size() == kSamplesMost) thin_out();
   samples_.push_back(now_);
   samples_.back().at_ns = at_ns;
 }
 
-// Sample n is at n intervals: the even ones stay.
+// Sample n is at n intervals: the even ones stay. With an even number of them, the next one is at an even
+// place too.
 void OpenMetrics::thin_out() {
   for (std::size_t n = 1; 2 * n < samples_.size(); ++n) samples_[n] = std::move(samples_[2 * n]);
   samples_.resize((samples_.size() + 1) / 2);

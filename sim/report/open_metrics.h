@@ -27,6 +27,7 @@ struct MetricsOptions {
 class OpenMetrics final : public RunObserver {
  public:
   static constexpr std::size_t kSamplesMost = 1024;
+  static_assert(kSamplesMost % 2 == 0);
 
   explicit OpenMetrics(MetricsOptions options);
 

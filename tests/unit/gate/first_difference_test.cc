@@ -6,6 +6,7 @@
 
 #include "sim/core/simulate.h"
 #include "sim/gate/event_words.h"
+#include "sim/gate/journal_tables.h"
 #include "sim/record/journal_file.h"
 
 namespace pinfold::sim {
@@ -136,6 +137,36 @@ TEST_CASE("first difference: far into the run, and where one journal ends before
   REQUIRE(ends);
   REQUIRE(ends.value());
   CHECK(ends.value()->b.has_value());
+}
+
+TEST_CASE("tables: what is taken, shared and found goes to the end, and goes from there again") {
+  JournalTables tables;
+  const auto apply = [&](Verb verb, std::uint32_t sequence, std::vector<std::uint32_t> numbers,
+                         PoolKind pool = PoolKind::kBlocks) {
+    std::vector<BlockId> ids;
+    for (const std::uint32_t number : numbers) ids.push_back(BlockId{number});
+    Record record{};
+    record.verb = verb;
+    record.pool = pool;
+    record.sequence = sequence;
+    record.count = static_cast<std::uint32_t>(ids.size());
+    tables.apply(record, ids);
+  };
+  const auto table = [&](std::uint32_t sequence) { return ids_text(tables.table_of(sequence)); };
+  apply(Verb::kAcquire, 1, {1, 2, 3});
+  apply(Verb::kAcquire, 1, {9}, PoolKind::kStateSlots);
+  apply(Verb::kPin, 2, {1, 2, 3});
+  apply(Verb::kPark, 2, {3});     // its copy's source
+  apply(Verb::kAcquire, 2, {4});  // its own tail
+  apply(Verb::kRelease, 1, {3});  // surplus
+  CHECK(table(1) == "1, 2");
+  CHECK(table(2) == "1, 2, 4");
+  apply(Verb::kUnpark, 2, {3});
+  apply(Verb::kPark, 2, {4, 2, 1});
+  CHECK(table(2) == "none");
+  apply(Verb::kHit, 2, {1});
+  apply(Verb::kAcquire, 2, {7});
+  CHECK(table(2) == "1, 7");
 }
 
 TEST_CASE("words: every verb has some, and long lists are cut in the middle") {
