@@ -15,6 +15,7 @@
 #include "sim/cli/progress.h"
 #include "sim/cli/record_file.h"
 #include "sim/cli/run_trace.h"
+#include "sim/cli/whole_file.h"
 #include "sim/config/decimal.h"
 #include "sim/config/resolved_config.h"
 #include "sim/core/engine_options.h"
@@ -24,6 +25,7 @@
 #include "sim/core/trace_span.h"
 #include "sim/explore/scenario_file.h"
 #include "sim/report/expectation.h"
+#include "sim/report/open_metrics.h"
 #include "sim/report/request_timeline.h"
 #include "sim/report/run_recorder.h"
 #include "sim/report/text_report.h"
@@ -94,6 +96,15 @@ class RunFiles {
   std::unique_ptr<StagedFiles> staged_;
   RunRecorder recorder_;
 };
+
+constexpr const char* kMetricsFlag = "--metrics-out";
+
+MetricsOptions metrics_options(const RunConfig& config) {
+  const std::optional<DeviceProvenance> device = cost_provenance(config).device;
+  return {.block_ids = engine_options(config, true).block_ids,
+          .prefix_reuse = config.prefix.reuse,
+          .model_name = device ? device->model : "unknown"};
+}
 
 /// The request that `--why` names.
 Outcome<std::uint32_t> request_of(const std::string& text, const Trace& trace) {
@@ -201,6 +212,11 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
       return fail(err, ExitCode::kDataError, *error);
     }
   }
+  if (command.metrics) {
+    if (auto error = check_whole_file(kMetricsFlag, *command.metrics)) {
+      return fail(err, ExitCode::kDataError, *error);
+    }
+  }
   // A long trace is read while it runs; one that is short, or of which one request is asked for, before.
   std::unique_ptr<StreamedTrace> streamed;
   std::optional<Trace> whole;
@@ -238,6 +254,8 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
     files.emplace(*command.directory, std::move(staged.value()), config, command.ledger);
     observers.add(files->recorder());
   }
+  std::optional<OpenMetrics> metrics;
+  if (command.metrics) observers.add(metrics.emplace(metrics_options(config)));
   std::unique_ptr<RecordFile> record;
   const std::string workload = fmt::format(
       "{}configuration {}, seed {}",
@@ -280,6 +298,11 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
   }
   if (record) {
     if (auto error = record->publish(result)) return fail(err, ExitCode::kDataError, *error);
+  }
+  if (metrics) {
+    if (auto error = write_whole_file(kMetricsFlag, *command.metrics, metrics->finish())) {
+      return fail(err, ExitCode::kDataError, *error);
+    }
   }
   if (timeline) {
     out << (command.format == ReportFormat::kJson ? timeline_json(*timeline, provenance)
