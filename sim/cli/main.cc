@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sim/cli/exit_code.h"
+#include "sim/cli/explore_command.h"
 #include "sim/cli/measure_flags.h"
 #include "sim/cli/report_command.h"
 #include "sim/cli/run_command.h"
@@ -230,7 +231,9 @@ FlagValue fault_of(const std::string& text) {
 class Run final : public Command {
  public:
   explicit Run(CLI::App& program) : Command(program, "run", "Replay a trace on an engine.") {
-    text("TRACE", trace_, "FILE", "Request trace: Azure LLM inference CSV.");
+    text("TRACE", trace_, "FILE",
+         "Request trace: Azure LLM inference CSV. Or a scenario (.json, docs/scenarios.md), which "
+         "brings its configuration and what must come of it.");
     configuration_.declare(app(), "the one in configs/runs/default.json, which is built in.");
     text("--why", why_, "ID",
          "Instead of the report, show what happened to this request of the trace (0 is the first), "
@@ -353,12 +356,80 @@ class Replay final : public Command {
     using Format = ReplayOptions::Format;
     options_.format =
         one_of<Format>("--format", format_, {{"text", Format::kText}, {"json", Format::kJson}});
+    const bool json = options_.format == Format::kJson;
+    if (auto code = replay_schedule_command(options_.path, json, std::cout, std::cerr)) {
+      return *code;
+    }
     return static_cast<ExitCode>(run_replay(options_, std::cout, std::cerr));
   }
 
  private:
   ReplayOptions options_;
   std::string format_ = "text";
+};
+
+class Explore final : public Command {
+ public:
+  explicit Explore(CLI::App& program)
+      : Command(program, "explore", "Try every order of a scenario's events.") {
+    text("SCENARIO", command_.scenario, "FILE", "Scenario (JSON): docs/scenarios.md.");
+    texts("--set", command_.overrides, "KEY=VALUE",
+          "Override one option of the scenario's configuration; may be repeated.");
+    text("--max-states", max_states_, "N", "Stop after so many states. Default: 20000000.");
+    text("--max-depth", max_depth_, "N", "Stop after so many events. Default: no bound.");
+    flag("--no-reduction", no_reduction_,
+         "Neither rename ids nor skip orders that commute: the same verdict, many more states.");
+    flag("--expect", command_.expect,
+         "Exit with 0 where the scenario's expect.explore holds and with 3 where not.");
+    text("-o,--output", output_, "FILE",
+         "Write a counter-example here; `pinfold replay` shows it.");
+    text("--random-scenarios", random_, "N",
+         "Instead of a scenario, draw so many at random, explore each within the bounds (default: "
+         "2000 states) and walk at random beyond.");
+    text("--seed", seed_, "N", "Seed of --random-scenarios. Default: 0.");
+    text("--format", format_, "FORMAT", "text or json. Default: text.");
+  }
+  ExitCode run() override {
+    const bool random = app().count("--random-scenarios") > 0;
+    if (!random) needed("SCENARIO", command_.scenario, "the path of a scenario");
+    if (random && !command_.scenario.empty()) {
+      throw UsageError{"found a scenario and --random-scenarios, expected one of them"};
+    }
+    if (!random && app().count("--seed") > 0) {
+      throw UsageError{"--seed: found it without --random-scenarios"};
+    }
+    if (random) command_.limits.states = 2'000;
+    if (app().count("--max-states") > 0) {
+      command_.limits.states = count_of("--max-states", max_states_, "a number of states from 1");
+    }
+    if (app().count("--max-depth") > 0) {
+      command_.limits.depth = count_of("--max-depth", max_depth_, "a number of events from 1");
+    }
+    command_.reduce = !no_reduction_;
+    if (app().count("--output") > 0) command_.output = output_;
+    command_.json = one_of<bool>("--format", format_, {{"text", false}, {"json", true}});
+    if (random) {
+      RandomExploreCommand search;
+      search.scenarios = count_of("--random-scenarios", random_, "a number of scenarios from 1");
+      if (seed_ != "0") search.seed = count_of("--seed", seed_, "a seed, an integer");
+      search.limits = command_.limits;
+      search.json = command_.json;
+      search.output = command_.output;
+      return random_explore_command(search, std::cout, std::cerr);
+    }
+    command_.timing = ::isatty(STDERR_FILENO) == 1;
+    return explore_command(command_, std::cout, std::cerr);
+  }
+
+ private:
+  ExploreCommand command_;
+  std::string max_states_;
+  std::string max_depth_;
+  std::string random_;
+  std::string seed_ = "0";
+  std::string output_;
+  std::string format_ = "text";
+  bool no_reduction_ = false;
 };
 
 class Size final : public Command {
@@ -615,6 +686,7 @@ ExitCode run_program(int argc, char** argv) {
 
   Run run(program);
   Replay replay(program);
+  Explore explore(program);
   Size size(program);
   CLI::App* trace = program.add_subcommand("trace", "Look into a request trace.");
   trace->allow_extras();
@@ -624,8 +696,8 @@ ExitCode run_program(int argc, char** argv) {
   TraceSynth trace_synth(*trace);
   Report report(program);
   Schema schema(program);
-  Command* const commands[] = {&run,        &replay,      &size,   &trace_info,
-                               &trace_head, &trace_synth, &report, &schema};
+  Command* const commands[] = {&run,        &replay,      &explore, &size,  &trace_info,
+                               &trace_head, &trace_synth, &report,  &schema};
 
   try {
     program.parse(argc, argv);

@@ -16,7 +16,9 @@
 #include "sim/core/engine_options.h"
 #include "sim/core/observer_list.h"
 #include "sim/core/simulate.h"
+#include "sim/explore/scenario_file.h"
 #include "sim/report/decimal.h"
+#include "sim/report/expectation.h"
 #include "sim/report/request_timeline.h"
 #include "sim/report/run_fields.h"
 #include "sim/report/run_recorder.h"
@@ -156,10 +158,67 @@ std::optional<InputError> check_why(const RunCommand& command) {
   return error;
 }
 
+/// A scenario brings its own configuration.
+std::optional<InputError> check_scenario_flags(const RunCommand& command) {
+  if (command.config.files.empty() && !command.config.vllm_args) return std::nullopt;
+  InputError error;
+  error.path = command.config.files.empty() ? "--vllm-args" : "--config";
+  error.found = "a configuration beside a scenario";
+  error.expected = "--set alone";
+  error.hint = "the scenario's `config` says the rest";
+  return error;
+}
+
+/// What a scenario asks for that only `explore` drives so far.
+std::optional<InputError> check_simulated(const Scenario& scenario) {
+  const auto only_explored = [&](const std::string& what) {
+    InputError error;
+    error.path = scenario.path;
+    error.found = what;
+    error.expected = "what `run` simulates";
+    error.hint = "`pinfold explore` does it";
+    return error;
+  };
+  if (!scenario.faults.empty()) return only_explored("faults at given steps");
+  for (const ScenarioRequest& asked : scenario.requests) {
+    if (asked.drafts != scenario.config.workload.drafts) {
+      return only_explored("other drafts than workload.drafts, of " + asked.name);
+    }
+  }
+  return std::nullopt;
+}
+
+/// Exit code and message of a run that a scenario judges.
+ExitCode judge(const Scenario& scenario, const RunResult& result, const Provenance& provenance,
+               std::ostream& err) {
+  const std::vector<std::string> wrong =
+      differences(scenario.expect.values, run_fields(result, provenance));
+  for (const std::string& text : wrong) {
+    fail(err, ExitCode::kCheckFailed, fmt::format("{}: expect.{}", scenario.path, text));
+  }
+  if (!wrong.empty()) return ExitCode::kCheckFailed;
+  for (const ExpectedValue& value : scenario.expect.values) {
+    if (value.name == "verdict") return ExitCode::kOk;  // a stall that was to come
+  }
+  if (result.verdict == Verdict::kOk) return ExitCode::kOk;
+  return fail(err, ExitCode::kCheckFailed,
+              fmt::format("{}: {}", name_of(result.verdict), result.verdict_detail));
+}
+
 }  // namespace
 
 ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream& err) {
-  const Outcome<LoadedConfig> loaded = load_config(command.config, err);
+  std::optional<Scenario> scenario;
+  if (is_scenario_name(command.trace)) {
+    if (auto error = check_scenario_flags(command)) return fail(err, ExitCode::kUsageError, *error);
+    Outcome<Scenario> read = read_scenario(command.trace, command.config.overrides);
+    if (!read) return fail(err, ExitCode::kDataError, read.error());
+    if (auto error = check_simulated(read.value())) return fail(err, ExitCode::kUsageError, *error);
+    scenario = std::move(read.value());
+  }
+  const Outcome<LoadedConfig> loaded =
+      scenario ? Outcome<LoadedConfig>(LoadedConfig{scenario->config, {}})
+               : load_config(command.config, err);
   if (!loaded) return fail(err, ExitCode::kUsageError, loaded.error());
   const RunConfig& config = loaded.value().config;
   if (auto error = check_why(command)) return fail(err, ExitCode::kUsageError, *error);
@@ -168,7 +227,8 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
       return fail(err, ExitCode::kDataError, *error);
     }
   }
-  const Outcome<Trace> trace = read_azure_csv(command.trace);
+  const Outcome<Trace> trace =
+      scenario ? Outcome<Trace>(trace_of(*scenario)) : read_azure_csv(command.trace);
   if (!trace) return fail(err, ExitCode::kDataError, trace.error());
   if (auto error = check_span(trace.value(), config)) {
     return fail(err, ExitCode::kDataError, *error);
@@ -241,6 +301,7 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
     std::replace(note.begin(), note.end(), '\n', ' ');
     err << "pinfold: note: " << note << '\n';
   }
+  if (scenario) return judge(*scenario, result, provenance, err);
   if (result.verdict == Verdict::kOk) return ExitCode::kOk;
   if (result.verdict == Verdict::kViolation) {
     err << "pinfold: note: "

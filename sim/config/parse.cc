@@ -192,11 +192,16 @@ class ConfigBuilder {
   MaybeError apply_file(std::string_view json, const std::string& name, std::size_t file) {
     const Outcome<JsonValue> document = parse_object(json, name);
     if (!document) return document.error();
-    for (const JsonMember& member : document.value().members) {
+    return apply_document(document.value(), name, file);
+  }
+
+  /// The same with a document, or an object of one, that has been parsed.
+  MaybeError apply_document(const JsonValue& document, const std::string& name, std::size_t file) {
+    for (const JsonMember& member : document.members) {
       if (member.key != kInclude) continue;
       if (auto error = apply_includes(member.value, name, file)) return error;
     }
-    return apply_members(document.value(), name, layer_of(file));
+    return apply_members(document, name, layer_of(file));
   }
 
   MaybeError apply_override(const std::string& text) {
@@ -637,6 +642,19 @@ Outcome<RunConfig> parse_config(std::string_view json, const std::string& name,
                                 std::span<const std::string> overrides) {
   ConfigBuilder builder;
   if (auto error = builder.apply_file(json, name, 0)) return *error;
+  ConfigSources sources;
+  sources.overrides.assign(overrides.begin(), overrides.end());
+  return without_notes(finish(builder, sources));
+}
+
+Outcome<RunConfig> parse_config(const JsonValue& object, const std::string& name,
+                                std::span<const std::string> overrides) {
+  if (object.kind != JsonValue::Kind::kObject) {
+    return error_at({kDefaults, name, object.position}, "config", shown(object),
+                    "an object with the configuration");
+  }
+  ConfigBuilder builder;
+  if (auto error = builder.apply_document(object, name, 0)) return *error;
   ConfigSources sources;
   sources.overrides.assign(overrides.begin(), overrides.end());
   return without_notes(finish(builder, sources));

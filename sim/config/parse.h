@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/config/json_reader.h"
 #include "sim/config/run_config.h"
 #include "sim/trace/input_error.h"
 
@@ -49,5 +50,9 @@ Outcome<RunConfig> load_config(const std::optional<std::string>& path,
 /// The same from memory; `name` stands for the path.
 Outcome<RunConfig> parse_config(std::string_view json, const std::string& name,
                                 std::span<const std::string> overrides = {});
+
+/// One object of a larger document, which `name` stands for.
+Outcome<RunConfig> parse_config(const JsonValue& object, const std::string& name,
+                                std::span<const std::string> overrides);
 
 }  // namespace pinfold::sim
