@@ -5,7 +5,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstdlib>
 #include <iostream>
 #include <new>
 #include <optional>
@@ -15,6 +17,7 @@
 #include "sim/cli/exit_code.h"
 #include "sim/cli/explore_command.h"
 #include "sim/cli/measure_flags.h"
+#include "sim/cli/mutants_command.h"
 #include "sim/cli/report_command.h"
 #include "sim/cli/run_command.h"
 #include "sim/cli/size_command.h"
@@ -607,6 +610,48 @@ class Schema final : public Command {
   }
 };
 
+/// The program with the planted bugs lies beside this one; returns only if it cannot be started.
+[[maybe_unused]] ExitCode start_mutants_program(const MutantsCommand& command) {
+  std::array<char, 4096> self{};
+  const ssize_t length = ::readlink("/proc/self/exe", self.data(), self.size());
+  std::string path(self.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
+  path = path.substr(0, path.rfind('/') + 1) + "pinfold-mutants";
+  std::vector<std::string> words{path, "mutants", "--format",
+                                 command.format == MutantsFormat::kJson ? "json" : "text"};
+  if (command.only) words.insert(words.end(), {"--mutant", *command.only});
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execv(path.c_str(), arguments.data());
+  return fail(std::cerr, ExitCode::kDataError,
+              path + ": cannot be started; the build makes it beside this program");
+}
+
+class Mutants final : public Command {
+ public:
+  explicit Mutants(CLI::App& program)
+      : Command(program, "mutants",
+                "Plant each known bug in the library and say which outside check finds it.") {
+    text("--mutant", only_, "NAME", "This bug alone, with every finding. Default: all.");
+    text("--format", format_, "FORMAT", "text or json. Default: text.");
+  }
+  ExitCode run() override {
+    MutantsCommand command;
+    command.format = one_of<MutantsFormat>(
+        "--format", format_, {{"text", MutantsFormat::kText}, {"json", MutantsFormat::kJson}});
+    if (!only_.empty()) command.only = only_;
+#if defined(PINFOLD_MUTANTS)
+    return mutants_command(command, std::cout, std::cerr);
+#else
+    return start_mutants_program(command);
+#endif
+  }
+
+ private:
+  std::string only_;
+  std::string format_ = "text";
+};
+
 // --- Mistakes --------------------------------------------------------------------------------------
 
 std::vector<std::string> subcommands_of(CLI::App& app) {
@@ -696,8 +741,9 @@ ExitCode run_program(int argc, char** argv) {
   TraceSynth trace_synth(*trace);
   Report report(program);
   Schema schema(program);
+  Mutants mutants(program);
   Command* const commands[] = {&run,        &replay,      &explore, &size,  &trace_info,
-                               &trace_head, &trace_synth, &report,  &schema};
+                               &trace_head, &trace_synth, &report,  &schema,      &mutants};
 
   try {
     program.parse(argc, argv);
@@ -725,6 +771,24 @@ ExitCode run_program(int argc, char** argv) {
   }
 }
 
+#if defined(PINFOLD_MUTANTS)
+/// Every command of this program takes `--mutant NAME`; `mutants` reads it itself. Returns what is left.
+int take_mutant(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "mutants") return argc;
+  for (int n = 1; n + 1 < argc; ++n) {
+    if (std::string_view(argv[n]) != "--mutant") continue;
+    if (!choose_mutant(argv[n + 1])) {
+      std::exit(static_cast<int>(fail(std::cerr, ExitCode::kUsageError,
+                                      std::string("--mutant: found '") + argv[n + 1] +
+                                          "'; `pinfold-mutants mutants` lists the names")));
+    }
+    std::move(argv + n + 2, argv + argc, argv + n);
+    return argc - 2;
+  }
+  return argc;
+}
+#endif
+
 }  // namespace
 }  // namespace pinfold::sim
 
@@ -734,6 +798,9 @@ int main(int argc, char** argv) {
   std::signal(SIGINT, pinfold::sim::on_interrupt);
   ExitCode code = ExitCode::kOk;
   try {
+#if defined(PINFOLD_MUTANTS)
+    argc = pinfold::sim::take_mutant(argc, argv);
+#endif
     code = pinfold::sim::run_program(argc, argv);
   } catch (const pinfold::InvariantViolation& violation) {
     code = pinfold::sim::fail(std::cerr, ExitCode::kCheckFailed, violation.what());

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "sim/check/invariant_watch.h"
 #include "sim/check/shadow.h"
 #include "sim/config/pool_size.h"
 #include "sim/core/arrivals.h"
@@ -67,6 +68,7 @@ class Replay {
         observer_(options.observer),
         windowed_(!options.measure.whole()),
         scheduler_(engine_options(config, options.fast_path)),
+        watch_(scheduler_.options(), options.audit_every > 0, options.audit_every == 1),
         arrivals_(source, config),
         queue_watch_(source.expected(), config.workload.concurrency == 0) {
     scheduler_.journal().set_enabled(true);
@@ -203,6 +205,7 @@ class Replay {
     request.first = id;
     request.begun = true;
     const Answer answer = scheduler_.add(id, spec_of(request, request.asked.output));
+    watch_.arrived(id, spec_of(request, request.asked.output), answer);
     begun(id, member, request.arrival_ns, answer);
   }
 
@@ -329,7 +332,9 @@ class Replay {
     const std::uint64_t requeued = requeues();
     const std::uint64_t recomputed = scheduler_.stats().recomputed_rows;
     const std::size_t unread = scheduler_.journal().unread().size();
+    watch_.before_plan(scheduler_);
     scheduler_.plan_step(plan_);
+    watch_.after_plan(scheduler_, plan_);
     if (observer_ != nullptr) tell_observer();
     cause_ = plan_.cause;
     note_left();
@@ -830,11 +835,14 @@ class Replay {
     if (due == audits_) return;
     audits_ = due;
     scheduler_.audit();
+    watch_.audit(scheduler_);
   }
 
   void drain_all() {
     tell_ledger();
     ledger_told_ = 0;
+    watch_.read(scheduler_);
+    watch_.cleared();
     digest_.update(scheduler_.journal().unread());
     if (shadow_) shadow_->consume(scheduler_.journal().unread());
     scheduler_.journal().clear();
@@ -866,6 +874,7 @@ class Replay {
   void check_drained() {
     scheduler_.audit();
     if (scheduler_.unfinished() > 0) return;
+    watch_.at_drain(scheduler_);
     for (const PoolKind kind : {PoolKind::kBlocks, PoolKind::kStateSlots, PoolKind::kDraftSlots}) {
       PINFOLD_CHECK(scheduler_.pools().of(kind).owned().value == 0, "O10",
                     std::string("at the end somebody owns a ") + name_of(kind));
@@ -992,6 +1001,7 @@ class Replay {
   RunObserver* const observer_;
   const bool windowed_;  // not all requests count
   Scheduler scheduler_;
+  InvariantWatch watch_;
   StepPlan plan_;
   RunResult result_;
   Digest digest_;

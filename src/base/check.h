@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/mutant.h"
+
 namespace pinfold {
 
 /// Thrown when an ownership rule does not hold. The message names the rule, what was expected and

@@ -25,6 +25,7 @@ struct Count {
   }
   constexpr Count& operator-=(Count other) {
     PINFOLD_CHECK(other.value <= value, "counts", "a count fell below zero");
+    if (kMutantsBuild && other.value > value) value = other.value;
     value -= other.value;
     return *this;
   }

@@ -36,7 +36,8 @@ void FenceHolds::add(Hold hold) { holds_.push_back(std::move(hold)); }
 void FenceHolds::advance(const Passed& passed, Pools& pools, Journal& journal) {
   std::size_t kept = 0;
   for (std::size_t n = 0; n < holds_.size(); ++n) {
-    if (has_passed(holds_[n].fence, passed)) {
+    const bool stale = mutant_is(Mutant::kStaleEventAccepted) && !holds_[n].of_copy;
+    if (has_passed(holds_[n].fence, passed) || stale) {
       unpark(holds_[n], PoolKind::kStateSlots, pools, journal);
       unpark(holds_[n], PoolKind::kDraftSlots, pools, journal);
       unpark(holds_[n], PoolKind::kBlocks, pools, journal);

@@ -23,6 +23,7 @@ Pool::Pool(const PoolOptions& options) : options_(options) {
   const bool fifo = options.free_order == FreeOrder::kFifo;
   for (std::uint32_t n = 0; n < free_count_; ++n)
     ring_[n] = BlockId{fifo ? n + 1 : free_count_ - n};
+  if (mutant_is(Mutant::kBlockZeroIssued) && options.kind == PoolKind::kBlocks) ring_[0] = kNoBlock;
 }
 
 std::string Pool::describe(BlockId id) const {
@@ -49,13 +50,17 @@ void Pool::take(std::span<BlockId> out) {
   PINFOLD_CHECK(out.size() <= free_count_, "O3",
                 "asked for " + std::to_string(out.size()) + " of " + std::to_string(free_count_) +
                     " available ids: count first, then take");
+  if (kMutantsBuild && out.size() > free_count_) {
+    std::fill(out.begin() + free_count_, out.end(), kNoBlock);
+    out = out.first(free_count_);
+  }
   const std::uint32_t count = static_cast<std::uint32_t>(out.size());
   const bool fifo = options_.free_order == FreeOrder::kFifo;
   const std::uint32_t first = fifo ? head_ : head_ + free_count_ - count;
   for (std::uint32_t n = 0; n < count; ++n) {
     const BlockId id = ring_[(first + (fifo ? n : count - 1 - n)) & mask_];
     Owners& owners = owners_[index_of(id)];
-    if (owners.all != 0) [[unlikely]]
+    if (!kMutantsBuild && owners.all != 0) [[unlikely]]
       throw_owners("O2", "on the free list: ", id);
     owners.all = 1;
     out[n] = id;
@@ -72,7 +77,7 @@ bool Pool::can_pin(std::span<const BlockId> ids) const {
 
 void Pool::pin(std::span<const BlockId> ids) {
   for (const BlockId id : ids) {
-    if (owners_[checked_index(id)].all == 0) [[unlikely]]
+    if (!kMutantsBuild && owners_[checked_index(id)].all == 0) [[unlikely]]
       throw_owners("O2", "pin of free ", id);
   }
   for (std::size_t n = 0; n < ids.size(); ++n) {
@@ -82,6 +87,8 @@ void Pool::pin(std::span<const BlockId> ids) {
       for (const BlockId id : ids.first(n)) unpin(id);
       throw_owners("O2", "too many pins of ", ids[n]);
     }
+    if (mutant_is(Mutant::kOwnersClamped) && owners.all >= 2) continue;
+    if (kMutantsBuild && owners.all == 0) ++parked_;
     if (owners.holds == owners.all) --parked_;  // a parked id is owned by a table again
     ++owners.all;
   }
@@ -101,6 +108,7 @@ void Pool::push_free(BlockId id) {
 
 void Pool::drop(BlockId id) {
   Owners& owners = owners_[checked_index(id)];
+  if (kMutantsBuild && owners.all == owners.holds) return;
   if (owners.all == owners.holds) [[unlikely]]
     throw_owners("O2", "release without an owner of ", id);
   --owners.all;
@@ -129,7 +137,8 @@ std::size_t Pool::free_sole(std::size_t count, std::uint32_t sole, Next next) {
 }
 
 void Pool::release(std::span<const BlockId> table) {
-  const bool reverse = options_.release_order == ReleaseOrder::kReverse;
+  const bool reverse =
+      options_.release_order == ReleaseOrder::kReverse && !mutant_is(Mutant::kForwardRelease);
   const auto nth = [&](std::size_t n) { return table[reverse ? table.size() - 1 - n : n]; };
   for (std::size_t done = 0; done < table.size();) {
     done += free_sole(table.size() - done, std::bit_cast<std::uint32_t>(Owners{1, 0}),
@@ -141,6 +150,7 @@ void Pool::release(std::span<const BlockId> table) {
 void Pool::park(std::span<const BlockId> ids) {
   for (const BlockId id : ids) {
     Owners& owners = owners_[checked_index(id)];
+    if (kMutantsBuild && owners.all == owners.holds) continue;
     if (owners.all == owners.holds) [[unlikely]]
       throw_owners("O9", "park without an owner of ", id);
     ++owners.holds;
@@ -150,6 +160,7 @@ void Pool::park(std::span<const BlockId> ids) {
 
 void Pool::unpark_one(BlockId id) {
   Owners& owners = owners_[checked_index(id)];
+  if (kMutantsBuild && owners.holds == 0) return;
   if (owners.holds == 0) [[unlikely]]
     throw_owners("O9", "a fence released without a hold ", id);
   if (owners.holds == owners.all) --parked_;
@@ -171,6 +182,7 @@ void Pool::unpark(std::span<const BlockId> ids) {
     done += freed;
     if (done < ids.size()) unpark_one(ids[done++]);
   }
+  if (mutant_is(Mutant::kFreeIdLost) && free_count_ > 170) --free_count_;
 }
 
 std::vector<BlockId> Pool::free_list() const {

@@ -58,6 +58,9 @@ bool Core::fits_ever(const RequestSpec& spec, TokenCount prompt) const {
   }
   const TokenCount least =
       spec.stop == StopMode::kKnown ? positions_of(prompt, spec.limit) : prompt;
+  if (mutant_is(Mutant::kLastTokenWritten)) {
+    return blocks_for(least + TokenCount(1), options_.block_size) <= pools_.blocks().usable();
+  }
   return blocks_for(least, options_.block_size) <= pools_.blocks().usable();
 }
 
@@ -101,12 +104,16 @@ void Core::acquire_blocks(Sequence& sequence, BlockCount count) {
   sequence.table.resize(before + count.value);
   const std::span<BlockId> fresh = std::span(sequence.table).subspan(before);
   pools_.blocks().take(fresh);
+  if (mutant_is(Mutant::kBlockZeroInTable) && before == 3) fresh[0] = kNoBlock;
   note_ids(Verb::kAcquire, PoolKind::kBlocks, sequence, fresh);
 }
 
 BlockId Core::acquire_slot(PoolKind pool, const Sequence& sequence) {
   BlockId slot = kNoBlock;
   pools_.of(pool).take(std::span(&slot, 1));
+  if (mutant_is(Mutant::kDraftPinnedTwice) && pool == PoolKind::kDraftSlots) {
+    pools_.of(pool).pin(std::span(&slot, 1));
+  }
   note_ids(Verb::kAcquire, pool, sequence, std::span(&slot, 1));
   return slot;
 }
@@ -119,7 +126,12 @@ void Core::let_go(Sequence& sequence) {
     wait = step_ticket(value_of(sequence.last_step));
   }
   const Ticket passed = passed_.upto[index_of(Lane::kCompute)];
-  if (sequence.copy_ticket > passed) wait = std::max(wait, sequence.copy_ticket);
+  if (sequence.copy_ticket > passed && !mutant_is(Mutant::kDestinationFreed)) {
+    wait = std::max(wait, sequence.copy_ticket);
+  }
+  if (mutant_is(Mutant::kFencePromisedEarly) && wait > passed && stats_.forks == 0) {
+    wait = Ticket{value_of(wait) - 1};
+  }
 
   const std::uint32_t aux = static_cast<std::uint32_t>(value_of(wait));
   const bool park = wait > passed;
@@ -127,6 +139,9 @@ void Core::let_go(Sequence& sequence) {
   const auto let_go_slot = [&](PoolKind pool, BlockId& slot, std::vector<BlockId>& held) {
     if (slot == kNoBlock) return;
     const std::span<const BlockId> ids(&slot, 1);
+    if (mutant_is(Mutant::kDraftPinnedTwice) && pool == PoolKind::kDraftSlots) {
+      pools_.of(pool).release(ids);
+    }
     note_ids(park ? Verb::kPark : Verb::kRelease, pool, sequence, ids, park ? aux : 0);
     if (park) {
       pools_.of(pool).park(ids);
@@ -147,12 +162,21 @@ void Core::let_go(Sequence& sequence) {
       note_ids(Verb::kPark, PoolKind::kBlocks, sequence, hold.blocks, aux);
       pools_.blocks().park(hold.blocks);
     } else {
+      if (mutant_is(Mutant::kListedTwice)) sequence.table.push_back(sequence.table.back());
+      if (mutant_is(Mutant::kLeakOnFinish)) sequence.table.pop_back();
       note_ids(Verb::kRelease, PoolKind::kBlocks, sequence, sequence.table);
       pools_.blocks().release(sequence.table);
     }
     sequence.table.clear();
   }
   if (park && (!hold.blocks.empty() || !hold.states.empty() || !hold.drafts.empty())) {
+    if (mutant_is(Mutant::kFenceStoredEarly) && value_of(wait) > value_of(passed) + 2) {
+      wait = Ticket{value_of(wait) - 2};
+    }
+    if (mutant_is(Mutant::kParkedWithoutEvent) && running_.size() > 2 &&
+        pools_.blocks().available().value > 100) {
+      wait = Ticket{value_of(step_ticket(planned_)) + 2};
+    }
     hold.fence = fence_on(Lane::kCompute, wait);
     hold.from = sequence.id;
     holds_.add(std::move(hold));
@@ -186,6 +210,7 @@ void Core::leave_running(SlotIndex slot) {
     const std::size_t at = position_in(*list, sequence.join);
     PINFOLD_CHECK(at < list->size(), "queues", "a running sequence is not in its list");
     PINFOLD_CHECK((*list)[at] == slot, "queues", "a running sequence is not in its list");
+    if (kMutantsBuild && (at >= list->size() || (*list)[at] != slot)) continue;
     list->erase(list->begin() + static_cast<std::ptrdiff_t>(at));
   }
   if (sequence.phase == Phase::kDecode) --decodes_;
@@ -217,6 +242,11 @@ void Core::finish(SlotIndex slot, EndReason reason) {
     late_.erase(late);
   }
   std::erase_if(left_pending_, [&](const Left& left) { return left.sequence == sequence.id; });
+  const bool aborted = reason == EndReason::kAborted;
+  if (mutant_is(aborted ? Mutant::kUnfencedAbort : Mutant::kUnfencedFinish)) {
+    sequence.last_step = StepNumber{};
+  }
+  if (mutant_is(Mutant::kSlotLeakedOnAbort) && aborted) sequence.state = kNoBlock;
   let_go(sequence);
   note(Verb::kEnd, sequence, sequence.emitted.value, 0, static_cast<std::uint16_t>(reason));
   ended_.push_back({sequence.id, reason, sequence.spec.prompt, sequence.emitted, sequence.epoch});
@@ -238,7 +268,11 @@ void Core::preempt(SlotIndex slot) {
   if (!forks_.empty()) miss_settling_children(sequence.id);
   ++stats_.preemptions;
   note(Verb::kPreempt, sequence, sequence.rows.history.value, sequence.rows.in_flight.value);
+  if (mutant_is(Mutant::kUnfencedPreemption)) sequence.last_step = StepNumber{};
+  const BlockId draft = sequence.draft;
+  if (mutant_is(Mutant::kWaitingHolder)) sequence.draft = kNoBlock;
   let_go(sequence);
+  if (mutant_is(Mutant::kWaitingHolder)) sequence.draft = draft;
   ++sequence.epoch;
   sequence.late_rows = sequence.rows.processed;
   sequence.rows.processed = TokenCount(0);
@@ -247,8 +281,9 @@ void Core::preempt(SlotIndex slot) {
   sequence.freezers = 0;
   sequence.in_batch = false;
   sequence.fork_step = StepNumber{};
+  const bool lost = mutant_is(Mutant::kVictimLeavesQueues) && sequence.phase == Phase::kPrefill;
   sequence.phase = Phase::kWaiting;
-  waiting_.insert(sequence, slot);
+  if (!lost) waiting_.insert(sequence, slot);
   if (!sequence.flights.empty()) late_.push_back(slot);
 }
 
@@ -304,11 +339,16 @@ void Core::dispatch(Pass& pass) {
       }
       hold.fence = fence_on(copy_lane(), plan.copy_ticket);
       hold.of_copy = true;
+      const bool early = mutant_is(Mutant::kEarlyRelease) ||
+                         (mutant_is(Mutant::kSourceUnpinned) && !hold.blocks.empty() &&
+                          pools_.blocks().owners(hold.blocks.front()) > 1);
+      if (early) hold.fence = Fence{};
       holds_.add(std::exchange(step_copies_, Hold{}));
+      if (early) holds_.advance(passed_, pools_, journal_);
     }
   }
   plan.decode_rows += steady_rows_;
-  plan.context_rows += steady_context_ + steady_rows_;
+  plan.context_rows += steady_context_ + (mutant_is(Mutant::kContextForgotten) ? 0 : steady_rows_);
   steady_context_ += steady_rows_;
   journal_.append({Verb::kStep, PoolKind::kBlocks, 0, static_cast<std::uint32_t>(pass.step),
                    plan.decode_rows + plan.draft_rows, plan.prompt_rows});

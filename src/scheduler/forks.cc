@@ -58,7 +58,8 @@ Answer Core::fork(SequenceId parent_id, SequenceId child_id, const RequestSpec& 
   make_explicit(parent_slot);
   ++store_[parent_slot].freezers;
   child.phase = Phase::kForkSettling;
-  if (parent.rows.in_flight.value == 0) pin_parent(child, view(parent_id));
+  const bool settled = parent.rows.in_flight.value == 0 || mutant_is(Mutant::kStateMovedOn);
+  if (settled) pin_parent(child, view(parent_id));
   return Answer::kOk;
 }
 
@@ -69,7 +70,8 @@ bool Core::can_share(const SequenceView& parent) const {
 }
 
 void Core::pin_parent(Sequence& child, const SequenceView& parent) {
-  const TokenCount shared = parent.rows.processed;
+  TokenCount shared = parent.rows.processed;
+  if (mutant_is(Mutant::kForkOfUncommitted)) shared += parent.rows.in_flight;
   child.phase = Phase::kForkPinned;
   child.rows.processed = shared;
   child.computed_high = shared;
@@ -85,6 +87,9 @@ void Core::pin_parent(Sequence& child, const SequenceView& parent) {
                                 options_.max_model_len - std::min(shared, options_.max_model_len));
   }
   child.table.assign(parent.table.begin(), parent.table.end());
+  if (mutant_is(Mutant::kPinOfFree) && pools_.blocks().available().value > 0) {
+    child.table.push_back(pools_.blocks().free_list().back());
+  }
   note(Verb::kFork, child, shared.value, value_of(parent.id));
   note_ids(Verb::kPin, PoolKind::kBlocks, child, child.table);
   pools_.blocks().pin(child.table);
@@ -141,12 +146,22 @@ Core::ForkShape Core::shape_of(const Sequence& child) const {
     const BlockId tail = child.table[holding.value - 1];
     if (is_sole_owner(pools_.blocks(), tail)) shape.copy_tail = false;
   }
+  if (mutant_is(Mutant::kSharedBlockInPlace)) shape.copy_tail = false;
+  if (const SlotIndex parent = store_.find(child.parent);
+      mutant_is(Mutant::kTailOfLeavingParent) && parent != kNoSlot &&
+      store_[parent].emitted + store_[parent].tokens_in_flight >= store_[parent].spec.limit) {
+    shape.copy_tail = false;
+  }
   shape.shared = shape.copy_tail ? holding - BlockCount(1) : holding;
   const BlockCount need = blocks_for(child.rows.history, block_size);
   shape.fresh = need - shape.shared;
   if (child.state != kNoBlock) {
     const bool sole = is_sole_owner(pools_.of(PoolKind::kStateSlots), child.state);
     shape.clone_state = !(sole && options_.sole_owner == SoleOwner::kAdopt);
+    if (mutant_is(Mutant::kSharedStateInPlace)) shape.clone_state = false;
+    if (mutant_is(Mutant::kAdoptedStateInPlace) && options_.sole_owner == SoleOwner::kAdopt) {
+      shape.clone_state = false;
+    }
   }
   return shape;
 }
@@ -189,6 +204,9 @@ Cause Core::try_fork(Pass& pass, SlotIndex slot) {
   Demand demand;
   demand.of(PoolKind::kBlocks) = shape.fresh;
   if (shape.clone_state) demand.of(PoolKind::kStateSlots) = BlockCount(1);
+  if (mutant_is(Mutant::kCopyBlockNotAsked) && shape.copy_tail) {
+    demand.of(PoolKind::kBlocks) = shape.fresh - BlockCount(1);
+  }
   if (!fits_ever(child.spec, child.rows.history)) {
     note(Verb::kAnswer, child, shape.fresh.value, 0, static_cast<std::uint16_t>(Answer::kNever));
     ++stats_.answered_never;
@@ -243,8 +261,12 @@ void Core::grant_fork(Pass& pass, SlotIndex slot, const ForkShape& shape) {
       const TokenCount before(shape.shared.value * block_size.value);
       copy.rows =
           options_.tail_copy == TailCopy::kWholeBlock ? block_size : child.rows.processed - before;
+      if (mutant_is(Mutant::kTailCopyShort)) {
+        copy.rows = child.rows.processed - before - TokenCount(1);
+      }
       ++stats_.block_copies;
     }
+    if (mutant_is(Mutant::kBlockZeroCopied) && copy.to == kNoBlock) copy.from = kNoBlock;
     const std::array<BlockId, 2> ids{copy.from, copy.to};
     note_ids(Verb::kCopyQueued, PoolKind::kBlocks, child, ids, copy.rows.value);
     plan.copies.push_back(copy);
@@ -266,6 +288,9 @@ void Core::grant_fork(Pass& pass, SlotIndex slot, const ForkShape& shape) {
   const bool copies = shape.copy_tail || shape.clone_state;
   if (copies) child.copy_ticket = ticket;
   step_copies_.from = child.id;
+  if (mutant_is(Mutant::kDestinationListed) && shape.copy_tail) {
+    step_copies_.blocks.push_back(child.table[shape.shared.value]);
+  }
 
   // 4. It runs: its first row, or its first chunk, is in this step.
   forks_.erase(forks_.begin());
@@ -288,6 +313,7 @@ void Core::demote_fork(SlotIndex slot) {
   forks_.erase(std::find(forks_.begin(), forks_.end(), slot));
   Sequence& child = store_[slot];
   unfreeze_parent(child);
+  if (mutant_is(Mutant::kPinLeakedOnDemotion) && !child.table.empty()) child.table.pop_back();
   ++stats_.sharing_lost;
   note(Verb::kDemote, child, child.rows.history.value);
   let_go(child);

@@ -13,6 +13,8 @@ void Core::plan_prompts(Pass& pass) {
     if (sequence.phase != Phase::kPrefill) continue;
     if (sequence.freezers > 0) continue;
     if (value_of(sequence.last_step) == pass.step) continue;  // a fork that joined in this pass
+    if (mutant_is(Mutant::kPromptLosesOwner) && value_of(sequence.last_step) + 1 < pass.step)
+      continue;
     plan_chunk(pass, sequence);
   }
 }
@@ -67,14 +69,22 @@ Cause Core::try_admit(Pass& pass, SlotIndex slot) {
   Sequence& sequence = store_[slot];
   if (running_.size() >= options_.max_sequences) return Cause::kRunLimit;
   if (pass.budget == 0) return Cause::kBudget;
-  const Demand demand = demand_of(sequence);
+  Demand demand = demand_of(sequence);
+  if (mutant_is(Mutant::kChunkAdmitted)) {
+    demand.of(PoolKind::kBlocks) =
+        blocks_for(std::min(sequence.rows.history, TokenCount(pass.budget)), options_.block_size);
+  }
   // Only after the last planned step of its former life: its late token is known then, and its old
   // rows are never in flight beside new ones (decision 4).
   if (value_of(sequence.last_step) > done_) {
     answer_later(sequence, Cause::kFence, demand);
     return Cause::kFence;
   }
-  const Availability availability = pools_.answer(demand);
+  Availability availability = pools_.answer(demand);
+  if (mutant_is(Mutant::kLaterOnEmptyPool) && pools_.blocks().owned().value == 0 &&
+      sequence.later_causes == 0) {
+    availability.answer = Answer::kLater;
+  }
   switch (availability.answer) {
     case Answer::kNever:
       note(Verb::kAnswer, sequence, demand.of(PoolKind::kBlocks).value, 0,
@@ -84,6 +94,12 @@ Cause Core::try_admit(Pass& pass, SlotIndex slot) {
       return Cause::kNone;
     case Answer::kLater: {
       const Cause cause = availability.pool == PoolKind::kBlocks ? Cause::kBlocks : Cause::kSlot;
+      if (mutant_is(Mutant::kPartialTake)) acquire_blocks(sequence, pools_.blocks().available());
+      if (mutant_is(Mutant::kSlotKeptAfterRefusal) && cause == Cause::kBlocks &&
+          options_.state == Switch::kOn && sequence.state == kNoBlock) {
+        sequence.state = acquire_slot(PoolKind::kStateSlots, sequence);
+      }
+      if (mutant_is(Mutant::kRefusalForgetsDrafts)) sequence.spec.drafts = TokenCount(0);
       answer_later(sequence, cause, demand);
       return cause;
     }
@@ -96,6 +112,7 @@ Cause Core::try_admit(Pass& pass, SlotIndex slot) {
   }
   acquire_blocks(sequence, demand.of(PoolKind::kBlocks));
   sequence.prompt_end = sequence.rows.history;
+  if (mutant_is(Mutant::kResumeFromPrompt)) sequence.prompt_end = sequence.spec.prompt;
   join_running(slot, Phase::kPrefill);
   plan_chunk(pass, sequence);
   return Cause::kNone;

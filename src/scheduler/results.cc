@@ -50,7 +50,7 @@ void Core::on_step_complete(const StepResult& result) {
 
   // 2. Commits. A failed step, or one dispatched behind it, commits nothing.
   due_.clear();
-  if (failed) {
+  if (failed && !mutant_is(Mutant::kFailedStepCommitted)) {
     if (result.failed) fail_steps(step);  // again, if a step behind a failed one fails too
   } else {
     const std::span<const RowResult> exceptions(result.exceptions, result.exception_count);
@@ -91,9 +91,10 @@ void Core::name_exceptions(std::span<const RowResult> exceptions) {
 void Core::commit(SlotIndex slot, std::span<const RowResult> exceptions) {
   Sequence& sequence = store_[slot];
   const Flight flight = sequence.flights.pop();
-  const bool late = flight.epoch != sequence.epoch;
+  const bool late = flight.epoch != sequence.epoch && !mutant_is(Mutant::kStaleResultAccepted);
   const RowResult* exception =
       sequence.exception == 0 ? nullptr : &exceptions[sequence.exception - 1];
+  if (kMutantsBuild && sequence.exception > exceptions.size()) exception = nullptr;
   sequence.exception = 0;
   TokenCount accepted = flight.decode ? TokenCount(1) : flight.tokens;
   bool stop = false;
@@ -115,15 +116,21 @@ void Core::commit(SlotIndex slot, std::span<const RowResult> exceptions) {
     sequence.late_rows += rows;
     sequence.computed_high = std::max(sequence.computed_high, sequence.late_rows);
   } else {
-    sequence.rows.in_flight -= flight.rows;
+    sequence.rows.in_flight -=
+        mutant_is(Mutant::kInFlightMiscounted) && options_.overlap == 0 && flight.decode
+            ? TokenCount(1)
+            : flight.rows;
     sequence.tokens_in_flight -= flight.tokens;
     sequence.rows.processed += rows;
     sequence.computed_high = std::max(sequence.computed_high, sequence.rows.processed);
   }
   sequence.rows.history += accepted;
   sequence.emitted += accepted;
+  if (late && mutant_is(Mutant::kLateTokenTwice)) sequence.emitted += accepted;
   const TokenCount computed = late ? sequence.late_rows : sequence.rows.processed;
-  const bool at_limit = sequence.emitted >= sequence.spec.limit && computed >= sequence.prompt_end;
+  TokenCount limit = sequence.spec.limit;
+  if (mutant_is(Mutant::kLimitPassed)) limit += TokenCount(1);
+  const bool at_limit = sequence.emitted >= limit && computed >= sequence.prompt_end;
   if (stop || at_limit) {
     due_.push_back(slot);
     sequence.stopped = stop;

@@ -36,7 +36,12 @@ void Core::plan_row(Pass& pass, SlotIndex slot) {
     return;
   }
   TokenCount drafts = drafts_wanted(pass, sequence, room);
-  const BlockCount need = need_with_row(sequence.rows, drafts, options_.block_size);
+  RowCounts rows = sequence.rows;
+  if (mutant_is(Mutant::kShrinkOnOptimisticCount) ||
+      (mutant_is(Mutant::kShrinkUnordered) && options_.fence == FenceMode::kUnorderedWriters)) {
+    rows.in_flight = TokenCount(static_cast<std::uint32_t>(sequence.flights.size()));
+  }
+  const BlockCount need = need_with_row(rows, drafts, options_.block_size);
   give_back_surplus(sequence, need);
   switch (make_room(pass, slot, drafts)) {
     case Room::kFits: plan_decode_row(pass, sequence, drafts); return;
@@ -52,6 +57,7 @@ TokenCount Core::drafts_wanted(const Pass& pass, const Sequence& sequence, Token
   const bool has_slot =
       sequence.draft != kNoBlock || pools_.of(PoolKind::kDraftSlots).available().value > 0;
   if (!has_slot) return TokenCount(0);
+  if (mutant_is(Mutant::kUnseededDrafts) && odd_call(2) == 1) return TokenCount(0);
   const TokenCount next = sequence.rows.processed + sequence.rows.in_flight + TokenCount(1);
   const TokenCount length_room = options_.max_model_len - std::min(next, options_.max_model_len);
   return std::min(
@@ -60,6 +66,7 @@ TokenCount Core::drafts_wanted(const Pass& pass, const Sequence& sequence, Token
 
 void Core::give_back_surplus(Sequence& sequence, BlockCount need) {
   if (sequence.table.size() <= need.value) return;
+  if (mutant_is(Mutant::kSurplusKept)) return;
   // Surplus lies beyond C + F: no dispatched row writes there, so it is released, never parked.
   const std::span<const BlockId> surplus = std::span(sequence.table).subspan(need.value);
   note_ids(Verb::kRelease, PoolKind::kBlocks, sequence, surplus);
@@ -74,15 +81,23 @@ Core::Room Core::make_room(Pass& pass, SlotIndex slot, TokenCount& drafts) {
   Sequence& sequence = store_[slot];
   const std::uint32_t least = options_.growth_check == GrowthCheck::kOneFree ? 1 : 0;
   while (true) {
-    const std::uint32_t need = need_with_row(sequence.rows, drafts, options_.block_size).value;
+    RowCounts rows = sequence.rows;
+    if (mutant_is(Mutant::kInFlightNotNeeded)) rows.in_flight = TokenCount(0);
+    TokenCount more = drafts;
+    if (mutant_is(Mutant::kDraftsBeyondTable)) more = TokenCount(0);
+    if (mutant_is(Mutant::kNeedOneTooMany) && drafts.value == 0) more += TokenCount(1);
+    const std::uint32_t need = need_with_row(rows, more, options_.block_size).value;
     const std::uint32_t held = static_cast<std::uint32_t>(sequence.table.size());
     const std::uint32_t shortfall = need > held ? need - held : 0;
     const std::uint32_t wanted = std::max(shortfall, least);
     if (wanted <= blocks.available().value) {
-      acquire_blocks(sequence, BlockCount(shortfall));
+      const bool more_than_asked =
+          mutant_is(Mutant::kGrowthAccumulates) && shortfall > 0 && blocks.available().value > 100;
+      acquire_blocks(sequence, BlockCount(shortfall + (more_than_asked ? 1 : 0)));
       return Room::kFits;
     }
-    if (wanted <= blocks.available().value + blocks.parked().value) return Room::kSitOut;
+    const std::uint32_t parked = mutant_is(Mutant::kPreemptsForParked) ? 0 : blocks.parked().value;
+    if (wanted <= blocks.available().value + parked) return Room::kSitOut;
     const TokenCount row_end = sequence.rows.processed + sequence.rows.in_flight + TokenCount(1);
     const std::uint32_t base = std::max(sequence.rows.history, row_end).value;
     const std::uint64_t reach =
@@ -96,7 +111,7 @@ Core::Room Core::make_room(Pass& pass, SlotIndex slot, TokenCount& drafts) {
     // Drafts preempt nobody: parked blocks that cover the row without them are worth a step's wait.
     const std::uint32_t row_need = blocks_for(TokenCount(base), options_.block_size).value;
     const std::uint32_t row_wanted = std::max(row_need > held ? row_need - held : 0, least);
-    if (row_wanted <= blocks.available().value + blocks.parked().value) return Room::kSitOut;
+    if (row_wanted <= blocks.available().value + parked) return Room::kSitOut;
     const SlotIndex victim = newest_victim(running_);
     if (victim == slot) {
       // Draft rows in flight are an upper bound: their result may shrink this very need, and giving
@@ -144,6 +159,9 @@ void Core::plan_decode_row(Pass& pass, Sequence& sequence, TokenCount drafts) {
   sequence.tokens_in_flight += width;
   sequence.last_step = StepNumber{pass.step};
   plan.context_rows += (sequence.rows.processed + sequence.rows.in_flight).value;
+  if (mutant_is(Mutant::kInFlightMiscounted) && options_.overlap == 0) {
+    sequence.rows.in_flight -= drafts;
+  }
   plan.decode_rows += 1;
   plan.draft_rows += drafts.value;
   pass.budget -= width.value;

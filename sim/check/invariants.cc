@@ -1,0 +1,314 @@
+#include "sim/check/invariants.h"
+
+#include <algorithm>
+
+namespace pinfold::sim {
+namespace {
+
+constexpr PoolKind kPoolsUsed[] = {PoolKind::kBlocks, PoolKind::kStateSlots, PoolKind::kDraftSlots};
+
+std::string sequence_name(SequenceId id) { return "sequence " + std::to_string(value_of(id)); }
+
+std::string id_name(PoolKind pool, std::uint32_t id) {
+  return std::string(name_of(pool)) + " " + std::to_string(id);
+}
+
+std::string found(std::uint64_t value, std::uint64_t expected) {
+  return "found " + std::to_string(value) + ", expected " + std::to_string(expected);
+}
+
+std::uint64_t ceil_of(std::uint64_t positions, std::uint64_t block_size) {
+  return (positions + block_size - 1) / block_size;
+}
+
+BooksOptions books_options(const SchedulerOptions& options) {
+  BooksOptions books;
+  books.block_size = options.block_size.value;
+  books.state_slots = options.state == Switch::kOn;
+  books.fences_always = options.fence == FenceMode::kAlways;
+  books.release_order = options.release_order;
+  books.free_order = options.free_order;
+  books.usable[index_of(PoolKind::kBlocks)] = options.block_ids - 1;
+  books.usable[index_of(PoolKind::kStateSlots)] = options.state_ids - 1;
+  books.usable[index_of(PoolKind::kDraftSlots)] = options.draft_ids - 1;
+  return books;
+}
+
+}  // namespace
+
+Invariants::Invariants(const SchedulerOptions& options)
+    : options_(options), books_(books_options(options), findings_) {}
+
+// ---- I10: answers at arrival -----------------------------------------------------------------------
+
+void Invariants::expect(SequenceId id, TokenCount prompt, TokenCount limit, StopMode stop) {
+  asked_[id] = {prompt, limit, stop};
+}
+
+void Invariants::answered(SequenceId id, Answer answer) {
+  const Asked& asked = asked_[id];
+  const std::uint64_t longest = options_.max_model_len.value;
+  const std::uint64_t prompt = asked.prompt.value;
+  const std::uint64_t limit =
+      std::min<std::uint64_t>(asked.limit.value, longest - std::min(longest, prompt) + 1);
+  const std::uint64_t least =
+      asked.stop == StopMode::kKnown ? prompt + std::max<std::uint64_t>(limit, 1) - 1 : prompt;
+  const std::uint64_t blocks = ceil_of(least, options_.block_size.value);
+  const bool no_slots = options_.state == Switch::kOn && options_.state_ids < 2;
+  const bool never = prompt > longest || blocks > options_.block_ids - 1 || no_slots;
+  if (never == (answer == Answer::kNever)) return;
+  find(Check::kI10, sequence_name(id) + " needs " + std::to_string(blocks) +
+                        " blocks at least, of " + std::to_string(options_.block_ids - 1) +
+                        ": expected " + (never ? "NEVER" : "another answer than NEVER"));
+}
+
+// ---- around a plan ---------------------------------------------------------------------------------
+
+void Invariants::before_plan(const Scheduler& scheduler) {
+  hash_before_ = scheduler.state_hash();
+  books_.start_pass();
+}
+
+void Invariants::after_plan(const Scheduler& scheduler, const StepPlan& plan) {
+  const JournalBooks::Pass& pass = books_.pass();
+  if (plan.empty) {
+    // Nothing but refusals: blocks, slots, pins, queues and the order of the free list stay.
+    // Rows that left since the last plan were handed over with this one.
+    if (pass.changes == 0 && plan.left.empty() && scheduler.state_hash() != hash_before_) {
+      find(Check::kI11, "a pass that granted nothing changed the state (" +
+                            std::to_string(pass.later) + " LATER answers)");
+    }
+    return;
+  }
+  check_plan(plan);
+  check_tables(scheduler);
+}
+
+void Invariants::check_plan(const StepPlan& plan) {
+  std::uint64_t context = 0;
+  for (const std::uint32_t sequence : books_.batch()) {
+    const SequenceBooks& of = books_.sequence(sequence);
+    context += of.processed + of.in_flight;
+  }
+  const auto gauge = [&](const char* what, std::uint64_t value, std::uint64_t expected) {
+    if (value == expected) return;
+    find(Check::kI18, std::string("the plan's ") + what + ": " + found(value, expected));
+  };
+  gauge("decode rows", plan.decode_rows, books_.batch().size());
+  gauge("draft rows", plan.draft_rows, books_.step_drafts());
+  gauge("prompt rows", plan.prompt_rows, books_.step_prompt_rows());
+  gauge("context rows", plan.context_rows, context);
+}
+
+// Rule O6: in the plan a table becomes its need, neither less nor more.
+void Invariants::check_tables(const Scheduler& scheduler) {
+  for (const SequenceId id : scheduler.running()) {
+    const SequenceView view = scheduler.view(id);
+    const std::uint64_t rows = std::uint64_t{view.rows.processed.value} + view.rows.in_flight.value;
+    const std::uint64_t least = ceil_of(rows, options_.block_size.value);
+    const std::uint64_t held = view.table.size();
+    const bool lacks = held < least;
+    std::uint64_t most = std::max<std::uint64_t>(view.rows.history.value, rows);
+    for (const BookedFlight& flight : books_.sequence(value_of(id)).flights) {
+      if (flight.step == value_of(scheduler.planned()) && !flight.chunk) {
+        most = std::max<std::uint64_t>(most, view.rows.history.value + flight.rows - 1);
+      }
+    }
+    if (!lacks && held <= ceil_of(most, options_.block_size.value)) continue;
+    find(Check::kI6, sequence_name(id) + " holds " + std::to_string(held) + " blocks for " +
+                         std::to_string(rows) + " rows and " +
+                         std::to_string(view.rows.history.value) + " known tokens: expected " +
+                         std::to_string(lacks ? least : ceil_of(most, options_.block_size.value)));
+  }
+}
+
+// ---- a moment --------------------------------------------------------------------------------------
+
+void Invariants::audit(const Scheduler& scheduler) {
+  for (const PoolKind kind : kPoolsUsed) audit_pool(scheduler, kind);
+  audit_queues(scheduler);
+  audit_holds(scheduler);
+  audit_waits(scheduler);
+}
+
+void Invariants::audit_pool(const Scheduler& scheduler, PoolKind kind) {
+  const Pool& pool = scheduler.pools().of(kind);
+  std::vector<bool> listed(pool.ids());
+  std::uint64_t free = 0;
+  for (const BlockId id : pool.free_list()) {
+    const std::uint32_t index = index_of(id);
+    if (index == 0) {
+      find(Check::kI4, id_name(kind, 0) + " is on the free list");
+      continue;
+    }
+    if (index >= pool.ids() || listed[index]) {
+      find(Check::kI1, id_name(kind, index) + " is on the free list twice or outside the pool");
+      continue;
+    }
+    listed[index] = true;
+    ++free;
+    const IdBooks& books = books_.id(kind, index);
+    if (books.busy_until > books_.passed() || books.copied_until > books_.copies_passed()) {
+      find(Check::kI3, id_name(kind, index) +
+                           " is free, and dispatched work uses it until ticket " +
+                           std::to_string(std::max(books.busy_until, books.copied_until)) +
+                           "; the lane has come to " + std::to_string(books_.passed()));
+    }
+  }
+  std::uint64_t owned = 0;
+  std::uint64_t parked = 0;
+  for (std::uint32_t index = 1; index < pool.ids(); ++index) {
+    const IdBooks& books = books_.id(kind, index);
+    const std::uint32_t owners = pool.owners(BlockId{index});
+    const std::uint32_t holds = pool.holds(BlockId{index});
+    owned += owners > 0;
+    parked += !books.owners.empty() && books.holds() == books.owners.size();
+    if (owners != books.owners.size() || holds != books.holds()) {
+      std::string names;
+      for (const NamedOwner& owner : books.owners) {
+        names += " " + std::to_string(owner.sequence) + (owner.hold ? " (hold)" : "");
+      }
+      find(Check::kI2, id_name(kind, index) + ": " + found(owners, books.owners.size()) +
+                           " owners, named in the journal:" + names);
+    }
+  }
+  if (free + owned != pool.usable().value) {
+    find(Check::kI1, std::string(name_of(kind)) + "s: " + std::to_string(free) + " free and " +
+                         std::to_string(owned) + " owned, of " +
+                         std::to_string(pool.usable().value));
+  }
+  if (pool.acquired() != pool.freed() + owned) {
+    find(Check::kI1,
+         std::string(name_of(kind)) + "s issued: " + found(pool.acquired(), pool.freed() + owned));
+  }
+  if (pool.parked().value != parked) {
+    find(Check::kI18,
+         std::string("parked ") + name_of(kind) + "s: " + found(pool.parked().value, parked));
+  }
+  if (pool.peak_owned() > pool.usable()) {
+    find(Check::kI18, std::string("peak of owned ") + name_of(kind) +
+                          "s: " + found(pool.peak_owned().value, pool.usable().value) + " at most");
+  }
+}
+
+void Invariants::audit_queues(const Scheduler& scheduler) {
+  std::map<SequenceId, std::uint32_t> queues;
+  const auto visit = [&](const std::vector<SequenceId>& queue, bool runs, bool forks) {
+    for (const SequenceId id : queue) {
+      ++queues[id];
+      const SequenceView view = scheduler.view(id);
+      const bool running = view.phase == Phase::kPrefill || view.phase == Phase::kDecode;
+      const bool fork = view.phase == Phase::kForkPinned || view.phase == Phase::kForkSettling;
+      if (running != runs || fork != forks) {
+        find(Check::kI12, sequence_name(id) + " is in a queue that its phase " +
+                              std::to_string(static_cast<int>(view.phase)) + " does not name");
+      }
+      const bool may_hold = runs || view.phase == Phase::kForkPinned;
+      const bool holds = !view.table.empty() || view.state != kNoBlock || view.draft != kNoBlock;
+      if (holds && !may_hold) {
+        find(Check::kI12, sequence_name(id) + " waits and holds " +
+                              std::to_string(view.table.size()) + " blocks, state slot " +
+                              std::to_string(index_of(view.state)) + ", draft slot " +
+                              std::to_string(index_of(view.draft)));
+      }
+      audit_sequence(view);
+    }
+  };
+  visit(scheduler.running(), true, false);
+  visit(scheduler.waiting(), false, false);
+  visit(scheduler.waiting_forks(), false, true);
+  for (const auto& [id, times] : queues) {
+    if (times != 1) {
+      find(Check::kI12, sequence_name(id) + " is in " + std::to_string(times) + " queues");
+    }
+  }
+  if (queues.size() != scheduler.unfinished()) {
+    find(Check::kI12, "queues name " + std::to_string(queues.size()) + " sequences of " +
+                          std::to_string(scheduler.unfinished()) + " unfinished ones");
+  }
+}
+
+void Invariants::audit_sequence(const SequenceView& view) {
+  const SequenceBooks& of = books_.sequence(value_of(view.id));
+  if (std::find(view.table.begin(), view.table.end(), kNoBlock) != view.table.end()) {
+    find(Check::kI4, sequence_name(view.id) + " has block 0 in its table");
+  }
+  const bool same =
+      std::equal(view.table.begin(), view.table.end(), of.table.begin(), of.table.end(),
+                 [](BlockId block, std::uint32_t booked) { return index_of(block) == booked; });
+  if (!same) {
+    find(Check::kI2, sequence_name(view.id) + "'s table of " + std::to_string(view.table.size()) +
+                         " blocks is not the one of " + std::to_string(of.table.size()) +
+                         " that the journal names");
+  }
+  if (index_of(view.state) != of.state || index_of(view.draft) != of.draft) {
+    find(Check::kI2, sequence_name(view.id) + " has state slot " +
+                         std::to_string(index_of(view.state)) + " and draft slot " +
+                         std::to_string(index_of(view.draft)) + ", the journal names " +
+                         std::to_string(of.state) + " and " + std::to_string(of.draft));
+  }
+  if (view.rows.in_flight.value != of.in_flight) {
+    find(Check::kI20, sequence_name(view.id) +
+                          "'s rows in flight: " + found(view.rows.in_flight.value, of.in_flight) +
+                          ", scheduled less processed");
+  }
+  if (view.rows.processed.value != of.processed) {
+    find(Check::kI20, sequence_name(view.id) +
+                          "'s processed rows: " + found(view.rows.processed.value, of.processed));
+  }
+  if (view.emitted.value != of.emitted) {
+    find(Check::kI17,
+         sequence_name(view.id) + "'s tokens: " + found(view.emitted.value, of.emitted));
+  }
+}
+
+// A LATER names a holder, a fence or a limit; with nothing held and nothing pending there is none.
+void Invariants::audit_waits(const Scheduler& scheduler) {
+  for (const WaitReason& reason : scheduler.explain_wait()) {
+    const bool pool_short = reason.cause == Cause::kBlocks || reason.cause == Cause::kSlot;
+    if (!pool_short) continue;
+    const Pool& pool = scheduler.pools().of(reason.pool);
+    if (reason.lacking + pool.available() > pool.usable()) continue;  // the next pass ends it
+    if (!reason.has_holder && reason.fence == Fence{}) {
+      find(Check::kI10, sequence_name(reason.sequence) + " waits for " +
+                            std::to_string(reason.lacking.value) + " " + name_of(reason.pool) +
+                            "s that nobody holds");
+    }
+  }
+}
+
+void Invariants::audit_holds(const Scheduler& scheduler) {
+  const std::uint64_t issued = 2 * value_of(scheduler.planned());
+  for (const Hold& hold : scheduler.holds().holds()) {
+    std::uint64_t ticket = 0;
+    bool pending = false;
+    for (const Lane lane : {Lane::kCompute, Lane::kCopy}) {
+      const std::uint64_t awaited = value_of(hold.fence.ticket[index_of(lane)]);
+      pending = pending || (awaited > books_.passed_on(lane) && awaited <= issued);
+      ticket = std::max(ticket, awaited);
+    }
+    if (pending) continue;
+    find(Check::kI21, std::to_string(hold.blocks.size() + hold.states.size() + hold.drafts.size()) +
+                          " ids of " + sequence_name(hold.from) + " are parked behind ticket " +
+                          std::to_string(ticket) + ": expected one from " +
+                          std::to_string(books_.passed() + 1) + " to " + std::to_string(issued));
+  }
+}
+
+void Invariants::at_drain(const Scheduler& scheduler) {
+  for (const PoolKind kind : kPoolsUsed) {
+    for (std::uint32_t index = 1; index < scheduler.pools().of(kind).ids(); ++index) {
+      for (const NamedOwner& owner : books_.id(kind, index).owners) {
+        find(Check::kI13, id_name(kind, index) + " is still owned by sequence " +
+                              std::to_string(owner.sequence) +
+                              (owner.hold ? ", behind a fence" : ""));
+      }
+    }
+  }
+  if (!scheduler.holds().empty()) {
+    find(Check::kI13,
+         std::to_string(scheduler.holds().holds().size()) + " release lists still wait");
+  }
+}
+
+}  // namespace pinfold::sim

@@ -1,0 +1,528 @@
+#include "sim/check/journal_books.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace pinfold::sim {
+namespace {
+
+std::string sequence_name(std::uint32_t sequence) { return "sequence " + std::to_string(sequence); }
+
+std::string id_name(PoolKind pool, std::uint32_t id) {
+  return std::string(name_of(pool)) + " " + std::to_string(id);
+}
+
+}  // namespace
+
+JournalBooks::JournalBooks(const BooksOptions& options, Findings& findings)
+    : options_(options), findings_(findings), ids_(kPoolKinds) {
+  for (std::uint32_t pool = 0; pool < kPoolKinds; ++pool) {
+    for (std::uint32_t id = 1; id <= options.usable[pool]; ++id) free_[pool].push_back(id);
+  }
+}
+
+std::size_t IdBooks::holds() const {
+  return static_cast<std::size_t>(std::count_if(
+      owners.begin(), owners.end(), [](const NamedOwner& owner) { return owner.hold; }));
+}
+
+const SequenceBooks& JournalBooks::sequence(std::uint32_t id) const {
+  static const SequenceBooks kUnknown;
+  return id < sequences_.size() ? sequences_[id] : kUnknown;
+}
+
+const IdBooks& JournalBooks::id(PoolKind pool, std::uint32_t index) const {
+  static const IdBooks kUntouched;
+  const std::vector<IdBooks>& books = ids_[index_of(pool)];
+  return index < books.size() ? books[index] : kUntouched;
+}
+
+SequenceBooks& JournalBooks::at(std::uint32_t sequence) {
+  if (sequence >= sequences_.size()) sequences_.resize(sequence + 1);
+  return sequences_[sequence];
+}
+
+IdBooks& JournalBooks::id_at(PoolKind pool, BlockId id) {
+  std::vector<IdBooks>& books = ids_[index_of(pool)];
+  if (index_of(id) >= books.size()) books.resize(index_of(id) + 1);
+  return books[index_of(id)];
+}
+
+std::uint32_t JournalBooks::parked_ids(PoolKind pool) const {
+  return static_cast<std::uint32_t>(std::count_if(
+      ids_[index_of(pool)].begin(), ids_[index_of(pool)].end(), [](const IdBooks& books) {
+        return !books.owners.empty() && books.holds() == books.owners.size();
+      }));
+}
+
+std::uint32_t JournalBooks::reach(const SequenceBooks& of) const {
+  const std::uint32_t tail = of.tail_until > passed_ ? of.tail_reach : 0;
+  const std::uint32_t flying = 2 * of.last_step > passed_ ? of.processed + of.in_flight : 0;
+  return std::max(tail, flying);
+}
+
+void JournalBooks::consume(std::span<const std::byte> journal) {
+  std::vector<BlockId> ids;
+  failing_ = false;
+  for (std::size_t at = 0; at < journal.size();) {
+    Record record;
+    std::memcpy(&record, journal.data() + at, sizeof record);
+    at += sizeof record;
+    ids.resize(ids_after(record));
+    if (!ids.empty()) std::memcpy(ids.data(), journal.data() + at, ids.size() * sizeof(BlockId));
+    at += ids.size() * sizeof(BlockId);
+    ++event_;
+    take(record, ids);
+  }
+  if (settling_ != 0) settle();
+}
+
+void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
+  const bool of_result = record.verb == Verb::kCommit || record.verb == Verb::kUnpark;
+  if (settling_ != 0 && !of_result) settle();
+  if (record.verb == Verb::kAnswer) {
+    if ((record.detail & 0xFF) == static_cast<unsigned>(Answer::kLater)) judge_later(record);
+  } else {
+    ++pass_.changes;
+  }
+  // A copy's second id is 0 where nothing is copied; no other id ever is.
+  const std::size_t never_zero = record.verb == Verb::kCopyQueued ? 1 : ids.size();
+  for (std::size_t n = 0; n < never_zero; ++n) {
+    if (ids[n] == kNoBlock) {
+      find(Check::kI4, std::string(name_of(record.pool)) + " 0 in a record of " +
+                           sequence_name(record.sequence) + ": expected ids from 1");
+    }
+  }
+  switch (record.verb) {
+    case Verb::kArrive: {
+      SequenceBooks& of = at(record.sequence);
+      of.known = true;
+      of.history = record.count;
+      of.limit = record.aux;
+      break;
+    }
+    case Verb::kAcquire:
+    case Verb::kPin: acquire(record, ids); break;
+    case Verb::kRelease:
+    case Verb::kPark: let_go(record, ids); break;
+    case Verb::kUnpark: unpark(record, ids); break;
+    case Verb::kCopyQueued: queue_copy(record, ids); break;
+    case Verb::kFork: {
+      SequenceBooks& of = at(record.sequence);
+      of.processed = record.count;
+      of.history = std::max(of.history, record.count + 1);
+      break;
+    }
+    case Verb::kDemote: at(record.sequence).processed = 0; break;
+    case Verb::kJoin:
+      at(record.sequence).in_batch = true;
+      batch_.insert(record.sequence);
+      break;
+    case Verb::kLeave:
+    case Verb::kSitOut:
+      at(record.sequence).in_batch = false;
+      batch_.erase(record.sequence);
+      break;
+    case Verb::kDrafts: drafts_.emplace_back(record.sequence, record.count); break;
+    case Verb::kChunk: chunks_.push_back({record.sequence, record.count, record.aux}); break;
+    case Verb::kStep: dispatch(); break;
+    case Verb::kResult: result(record); break;
+    case Verb::kCommit: commits_.emplace_back(record.sequence, record.count); break;
+    case Verb::kPassed: {
+      const bool copies = record.count == index_of(Lane::kCopy);
+      std::uint64_t& upto = copies ? copy_passed_ : passed_;
+      upto = std::max<std::uint64_t>(upto, record.aux);
+      break;
+    }
+    case Verb::kPreempt: {
+      SequenceBooks& of = at(record.sequence);
+      // Whoever grows lacks one block at most once its drafts are cut: parked ones will serve it.
+      if (const std::uint32_t parked = parked_ids(PoolKind::kBlocks); parked > 0 && !failing_) {
+        find(Check::kI9, sequence_name(record.sequence) + " is preempted although " +
+                             std::to_string(parked) + " parked blocks were about to come back");
+      }
+      of.tail_reach = reach(of);
+      of.tail_until = 2 * of.last_step;
+      ++of.epoch;
+      of.late_processed = of.processed;
+      of.processed = 0;
+      of.in_flight = 0;
+      of.in_batch = false;
+      batch_.erase(record.sequence);
+      break;
+    }
+    case Verb::kEnd: {
+      SequenceBooks& of = at(record.sequence);
+      if (of.emitted != record.count) {
+        find(Check::kI17, sequence_name(record.sequence) + " ended with " +
+                              std::to_string(record.count) + " tokens: its steps yielded " +
+                              std::to_string(of.emitted));
+      }
+      of.ended = true;
+      of.in_batch = false;
+      batch_.erase(record.sequence);
+      break;
+    }
+    case Verb::kAnswer:
+    case Verb::kForkMissed: break;
+  }
+}
+
+// LATER for want of ids is right only if more are asked for than are free.
+void JournalBooks::judge_later(const Record& record) {
+  ++pass_.later;
+  const Cause cause{static_cast<std::uint8_t>(record.detail >> 8)};
+  if (cause != Cause::kBlocks && cause != Cause::kSlot) return;
+  const PoolKind pool = cause == Cause::kBlocks ? PoolKind::kBlocks : PoolKind::kStateSlots;
+  const std::uint32_t asked = cause == Cause::kBlocks ? record.count : record.aux;
+  const auto owned = static_cast<std::uint32_t>(
+      std::count_if(ids_[index_of(pool)].begin(), ids_[index_of(pool)].end(),
+                    [](const IdBooks& books) { return !books.owners.empty(); }));
+  const std::uint32_t free = options_.usable[index_of(pool)] - owned;
+  if (asked > free) return;
+  find(Check::kI10, sequence_name(record.sequence) + " is answered LATER for " +
+                        std::to_string(asked) + " " + name_of(pool) + "s, and " +
+                        std::to_string(free) + " are free");
+}
+
+// ---- owners ----------------------------------------------------------------------------------------
+
+void JournalBooks::acquire(const Record& record, std::span<const BlockId> ids) {
+  SequenceBooks& of = at(record.sequence);
+  const bool issued = record.verb == Verb::kAcquire;
+  for (const BlockId block : ids) {
+    IdBooks& books = id_at(record.pool, block);
+    if (issued != books.owners.empty()) {
+      find(Check::kI2, id_name(record.pool, index_of(block)) + " is " +
+                           (issued ? "issued to " : "pinned by ") + sequence_name(record.sequence) +
+                           " and has " + std::to_string(books.owners.size()) + " owners");
+    }
+    books.owners.push_back({record.sequence, false, 0});
+    if (issued) issue(record.pool, index_of(block));
+    if (record.pool == PoolKind::kBlocks) of.table.push_back(index_of(block));
+    if (record.pool == PoolKind::kStateSlots) {
+      of.state = index_of(block);
+      of.state_ready = !issued;  // a pinned state was written by the parent
+      of.state_written = false;
+    }
+    if (record.pool == PoolKind::kDraftSlots) of.draft = index_of(block);
+  }
+}
+
+void JournalBooks::issue(PoolKind pool, std::uint32_t id) {
+  std::deque<std::uint32_t>& free = free_[index_of(pool)];
+  if (!free.empty() && free.front() == id) {
+    free.pop_front();
+    return;
+  }
+  const auto found = std::find(free.begin(), free.end(), id);
+  if (found == free.end()) return;  // it is owned: I2 says so
+  find(Check::kOrder, id_name(pool, id) + " is issued, and " + id_name(pool, free.front()) +
+                          " is the next of the free list");
+  free.erase(found);
+}
+
+void JournalBooks::give_back(PoolKind pool, std::uint32_t id) {
+  std::deque<std::uint32_t>& free = free_[index_of(pool)];
+  if (options_.free_order == FreeOrder::kFifo) {
+    free.push_back(id);
+  } else {
+    free.push_front(id);
+  }
+}
+
+// Storage that dispatched steps still touch may be let go only behind their fence.
+void JournalBooks::judge_release(const Record& record, const SequenceBooks& of, std::size_t kept) {
+  const std::uint64_t last = std::max(2 * of.last_step, of.tail_until);
+  if (last <= passed_) return;
+  const bool blocks = record.pool == PoolKind::kBlocks;
+  const bool goes_on = blocks && kept > 0;
+  // Without fences what void rows still write is behind every later writer anyway.
+  const std::uint32_t reached = options_.fences_always ? reach(of) : of.processed + of.in_flight;
+  if (blocks && kept * options_.block_size >= reached) return;
+  const std::uint64_t until = record.verb == Verb::kPark ? record.aux : 0;
+  if (until >= last) return;
+  if (goes_on) {
+    find(Check::kI15, sequence_name(record.sequence) + " keeps " + std::to_string(kept) +
+                          " blocks, and dispatched rows reach position " + std::to_string(reached));
+  } else if (options_.fences_always) {
+    find(Check::kI7, sequence_name(record.sequence) + " lets go a " + name_of(record.pool) +
+                         " behind ticket " + std::to_string(until) +
+                         ": a dispatched step uses it until ticket " + std::to_string(last));
+  }
+}
+
+void JournalBooks::let_go(const Record& record, std::span<const BlockId> ids) {
+  SequenceBooks& of = at(record.sequence);
+  const bool blocks = record.pool == PoolKind::kBlocks;
+  const std::size_t kept =
+      blocks && of.table.size() > ids.size() ? of.table.size() - ids.size() : 0;
+  judge_release(record, of, kept);
+  const std::uint64_t last = std::max(2 * of.last_step, of.tail_until);
+  const std::uint32_t reached = reach(of);
+  const std::uint64_t until = record.verb == Verb::kPark ? record.aux : 0;
+  for (const BlockId block : ids) {
+    IdBooks& books = id_at(record.pool, block);
+    const auto index = static_cast<std::size_t>(
+        std::find(of.table.begin(), of.table.end(), index_of(block)) - of.table.begin());
+    const bool touched = blocks ? index * options_.block_size < reached : last > passed_;
+    if (touched && options_.fences_always) books.busy_until = std::max(books.busy_until, last);
+    for (const PendingCopy& copy : copies_) {
+      if (copy.pool != record.pool || copy.ticket <= copies_passed() || copy.to != index_of(block))
+        continue;
+      books.copied_until = std::max(books.copied_until, copy.ticket);
+      if (until >= copy.ticket) continue;
+      find(Check::kI8, id_name(record.pool, copy.to) + " is let go by " +
+                           sequence_name(record.sequence) + " behind ticket " +
+                           std::to_string(until) + ": the copy into it is done at ticket " +
+                           std::to_string(copy.ticket));
+    }
+    const auto owner = std::find_if(
+        books.owners.begin(), books.owners.end(),
+        [&](const NamedOwner& named) { return !named.hold && named.sequence == record.sequence; });
+    if (owner == books.owners.end()) {
+      find(Check::kI2, id_name(record.pool, index_of(block)) + " is let go by " +
+                           sequence_name(record.sequence) + ", which is none of its " +
+                           std::to_string(books.owners.size()) + " owners");
+      continue;
+    }
+    if (record.verb == Verb::kPark) {
+      owner->hold = true;
+      owner->ticket = record.aux;
+    } else {
+      books.owners.erase(owner);
+    }
+  }
+  if (record.verb == Verb::kRelease) {
+    const bool reverse = options_.release_order == ReleaseOrder::kReverse;
+    for (std::size_t n = 0; n < ids.size(); ++n) {
+      const BlockId block = ids[reverse ? ids.size() - 1 - n : n];
+      if (id_at(record.pool, block).owners.empty()) give_back(record.pool, index_of(block));
+    }
+  }
+  drop_entries(record, ids, of);
+  // What those steps write lies in the blocks just let go; entries that replace them are untouched.
+  if (blocks) {
+    of.tail_reach = std::min(of.tail_reach, static_cast<std::uint32_t>(kept) * options_.block_size);
+  }
+}
+
+void JournalBooks::drop_entries(const Record& record, std::span<const BlockId> ids,
+                                SequenceBooks& of) {
+  switch (record.pool) {
+    case PoolKind::kBlocks:
+      for (const BlockId block : ids) {
+        const auto entry = std::find(of.table.rbegin(), of.table.rend(), index_of(block));
+        if (entry != of.table.rend()) of.table.erase(std::next(entry).base());
+      }
+      break;
+    case PoolKind::kStateSlots: of.state = 0; break;
+    case PoolKind::kDraftSlots: of.draft = 0; break;
+    case PoolKind::kHostBlocks: break;
+  }
+}
+
+void JournalBooks::unpark(const Record& record, std::span<const BlockId> ids) {
+  for (const BlockId block : ids) {
+    IdBooks& books = id_at(record.pool, block);
+    // The hold of that ticket, or the one that waits for the least.
+    auto hold = books.owners.end();
+    for (auto owner = books.owners.begin(); owner != books.owners.end(); ++owner) {
+      if (!owner->hold) continue;
+      if (hold == books.owners.end() || owner->ticket == record.aux ||
+          (hold->ticket != record.aux && owner->ticket < hold->ticket)) {
+        hold = owner;
+      }
+    }
+    if (hold == books.owners.end()) {
+      find(Check::kI2, id_name(record.pool, index_of(block)) + " is unpinned at ticket " +
+                           std::to_string(record.aux) + " and nothing holds it");
+      continue;
+    }
+    books.owners.erase(hold);
+    if (books.owners.empty()) give_back(record.pool, index_of(block));
+    for (const PendingCopy& copy : copies_) {
+      if (copy.pool != record.pool || copy.from != index_of(block) ||
+          copy.ticket <= copies_passed())
+        continue;
+      const auto holds = [&](const NamedOwner& owner) {
+        return owner.hold && owner.ticket >= copy.ticket;
+      };
+      if (std::any_of(books.owners.begin(), books.owners.end(), holds)) continue;
+      find(Check::kI8,
+           id_name(record.pool, copy.from) + " is unpinned and its copy is done at ticket " +
+               std::to_string(copy.ticket) + "; the lane has come to " + std::to_string(passed_));
+    }
+  }
+}
+
+void JournalBooks::queue_copy(const Record& record, std::span<const BlockId> ids) {
+  if (ids[1] == kNoBlock) return;  // released behind the fence, not copied
+  const std::uint64_t ticket = 2 * (steps_ + 1) - 1;
+  const PendingCopy copy{record.pool, index_of(ids[0]), index_of(ids[1]), ticket};
+  copies_.push_back(copy);
+  if (record.pool == PoolKind::kStateSlots) at(record.sequence).state_ready = true;
+  IdBooks& source = id_at(record.pool, ids[0]);
+  source.copied_until = std::max(source.copied_until, ticket);
+  const bool held =
+      std::any_of(source.owners.begin(), source.owners.end(),
+                  [&](const NamedOwner& owner) { return owner.hold && owner.ticket >= ticket; });
+  if (!held) {
+    find(Check::kI8, id_name(record.pool, copy.from) + " is copied for " +
+                         sequence_name(record.sequence) + " and not held until ticket " +
+                         std::to_string(ticket) + "; it has " +
+                         std::to_string(source.owners.size()) + " owners");
+  }
+}
+
+// ---- steps -----------------------------------------------------------------------------------------
+
+void JournalBooks::dispatch() {
+  ++steps_;
+  flying_.emplace_back();
+  step_drafts_ = 0;
+  step_prompt_rows_ = 0;
+  for (const std::uint32_t sequence : batch_) {
+    const auto drafted = std::find_if(drafts_.begin(), drafts_.end(),
+                                      [&](const auto& row) { return row.first == sequence; });
+    const std::uint32_t drafts = drafted == drafts_.end() ? 0 : drafted->second;
+    step_drafts_ += drafts;
+    dispatch_row(sequence, 1 + drafts, false, 0);
+  }
+  for (const PlannedChunk& chunk : chunks_) {
+    step_prompt_rows_ += chunk.rows;
+    dispatch_row(chunk.sequence, chunk.rows, true, chunk.first);
+  }
+  chunks_.clear();
+  drafts_.clear();
+}
+
+void JournalBooks::dispatch_row(std::uint32_t sequence, std::uint32_t rows, bool chunk,
+                                std::uint32_t first) {
+  SequenceBooks& of = at(sequence);
+  // Drafts in flight are an upper bound, so the row may start earlier than C + F.
+  std::uint32_t least = of.processed;
+  for (const BookedFlight& flight : of.flights) {
+    if (flight.epoch == of.epoch && !flight.is_void) least += flight.chunk ? flight.rows : 1;
+  }
+  check_write(sequence, of, least, of.processed + of.in_flight + rows);
+  if (options_.state_slots) check_state(sequence, of, chunk, first);
+  flying_.back().push_back(sequence);
+  of.flights.push_back({steps_, of.epoch, rows, first, chunk, false, 1});
+  of.in_flight += rows;
+  of.last_step = steps_;
+}
+
+// Decision 13: a row may be written into a shared block if no other owner counts it as committed.
+void JournalBooks::check_write(std::uint32_t sequence, const SequenceBooks& of, std::uint32_t begin,
+                               std::uint32_t end) {
+  for (std::uint32_t entry = begin / options_.block_size; entry < of.table.size(); ++entry) {
+    if (entry * options_.block_size >= end) return;
+    const IdBooks& books = id(PoolKind::kBlocks, of.table[entry]);
+    if (books.owners.size() < 2) continue;
+    const std::uint32_t from = std::max(begin, entry * options_.block_size);
+    for (const NamedOwner& owner : books.owners) {
+      if (owner.hold || owner.sequence == sequence) continue;
+      const SequenceBooks& other = this->sequence(owner.sequence);
+      if (other.processed <= from) continue;
+      if (entry >= other.table.size() || other.table[entry] != of.table[entry]) continue;
+      find(Check::kI5, sequence_name(sequence) + " writes position " + std::to_string(from) +
+                           " into block " + std::to_string(of.table[entry]) + ", where " +
+                           sequence_name(owner.sequence) + " counts " +
+                           std::to_string(other.processed) + " rows as committed");
+    }
+  }
+}
+
+void JournalBooks::check_state(std::uint32_t sequence, SequenceBooks& of, bool chunk,
+                               std::uint32_t first) {
+  if (of.state == 0) {
+    find(Check::kI16, sequence_name(sequence) + " has a row and no state slot");
+    return;
+  }
+  if (chunk && first == 0) of.state_ready = true;  // starts the state anew
+  if (!of.state_ready) {
+    find(Check::kI16, sequence_name(sequence) + " reads state slot " + std::to_string(of.state) +
+                          " before anything was written for it");
+  }
+  for (const NamedOwner& owner : id(PoolKind::kStateSlots, of.state).owners) {
+    if (owner.hold || owner.sequence == sequence) continue;
+    if (!this->sequence(owner.sequence).state_written) continue;
+    find(Check::kI16, sequence_name(sequence) + " writes state slot " + std::to_string(of.state) +
+                          ", which " + sequence_name(owner.sequence) + " writes too");
+  }
+  of.state_written = true;
+}
+
+void JournalBooks::result(const Record& record) {
+  settling_ = record.sequence;
+  settling_failed_ = record.aux != 0;
+  commits_.clear();
+  passed_ = std::max(passed_, 2 * settling_);
+  std::erase_if(copies_, [&](const PendingCopy& copy) { return copy.ticket <= copies_passed(); });
+  if (record.aux != 1) return;
+  failing_ = true;
+  // The steps behind a failed one commit nothing, but may still write.
+  for (SequenceBooks& of : sequences_) {
+    bool lost = false;
+    for (BookedFlight& flight : of.flights) lost = lost || flight.step > settling_;
+    if (!lost) continue;
+    of.tail_reach = std::max(reach(of), of.tail_reach);
+    of.tail_until = std::max(of.tail_until, 2 * of.last_step);
+    for (BookedFlight& flight : of.flights) {
+      if (flight.step <= settling_ || flight.is_void) continue;
+      flight.is_void = true;
+      if (flight.epoch == of.epoch) of.in_flight -= flight.rows;
+    }
+  }
+}
+
+void JournalBooks::settle() {
+  const std::uint64_t step = settling_;
+  settling_ = 0;
+  if (flying_.empty()) return;
+  const std::vector<std::uint32_t> rows = std::move(flying_.front());
+  flying_.pop_front();
+  for (const std::uint32_t sequence : rows) {
+    SequenceBooks& of = sequences_[sequence];
+    if (of.flights.empty() || of.flights.front().step != step) continue;
+    BookedFlight flight = of.flights.front();
+    of.flights.pop_front();
+    const auto commit = std::find_if(commits_.begin(), commits_.end(),
+                                     [&](const auto& named) { return named.first == sequence; });
+    if (commit != commits_.end()) flight.accepted = commit->second;
+    settle_row(sequence, of, flight);
+  }
+}
+
+void JournalBooks::settle_row(std::uint32_t sequence, SequenceBooks& of,
+                              const BookedFlight& flight) {
+  if (of.ended || flight.is_void) return;
+  const bool late = flight.epoch != of.epoch;
+  if (!late) of.in_flight -= flight.rows;
+  if (settling_failed_) return;
+  std::uint32_t& processed = late ? of.late_processed : of.processed;
+  if (flight.chunk) {
+    processed = flight.first + flight.rows;
+    // The chunk that computes the last known token yields the next one.
+    if (processed >= of.history && of.limit > of.emitted)
+      emit(sequence, of, processed, flight.accepted);
+  } else {
+    emit(sequence, of, processed + 1, flight.accepted);
+    processed += flight.accepted;
+  }
+}
+
+// A row that consumes position p - 1 yields the token of position p, and no other.
+void JournalBooks::emit(std::uint32_t sequence, SequenceBooks& of, std::uint32_t position,
+                        std::uint32_t tokens) {
+  if (position != of.history) {
+    find(Check::kI17, sequence_name(sequence) + " yields the token of position " +
+                          std::to_string(position) + ": expected position " +
+                          std::to_string(of.history));
+  }
+  of.history = position + tokens;
+  of.emitted += tokens;
+}
+
+}  // namespace pinfold::sim

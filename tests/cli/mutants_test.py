@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Every planted bug is found by an outside check, and every check is needed for one.
+
+usage: mutants_test.py PROGRAM PROGRAM_WITH_MUTANTS
+"""
+
+import json
+import sys
+
+from program import HEADER, Suite
+
+suite = Suite()
+sys.argv.pop(1)
+mutants = Suite()
+
+# `pinfold mutants` starts the other program.
+result = suite.run("mutants", "--format", "json")
+suite.check("the suite ends with exit code 0", result.status == 0, result.err)
+report = json.loads(result.out)
+rows = report["mutants"]
+
+suite.check("there are at least 30 mutants", len(rows) >= 30, len(rows))
+suite.check("names are unique", len({row["mutant"] for row in rows}) == len(rows))
+suite.check("the one the chapter warns of is there",
+            any(row["mutant"] == "early_release" for row in rows))
+for row in rows:
+    suite.check(f"{row['mutant']} is caught by an outside check", row["caught"], row)
+    suite.check(f"{row['mutant']} breaks nothing but rules", row["broke"] == "", row["broke"])
+    suite.check(f"{row['mutant']} names check and event", row["check"] and row["event"] > 0, row)
+
+suite.check("the sound engine is clean", not report["sound"]["caught"] and
+            report["sound"]["broke"] == "", report["sound"])
+
+# Each of I1..I21, the order of ids and the shadow; prefix visibility needs prefix reuse.
+suite.check("only prefix visibility cannot be expressed", report["not_expressible"] == ["I14"],
+            report["not_expressible"])
+expected = {f"I{n}" for n in range(1, 22)} - {"I14"} | {"order", "shadow"}
+suite.check("every check is listed", set(report["finds_alone"]) == expected, report["finds_alone"])
+for check, names in report["finds_alone"].items():
+    suite.check(f"{check} is the only one to find some mutant", names)
+
+again = suite.run("mutants", "--format", "json")
+suite.check("the table is the same the second time", again.out == result.out)
+
+# One bug alone, and the other commands with a bug switched on.
+one = mutants.run("mutants", "--mutant", "early_release")
+suite.check("one mutant can be run alone", one.status == 0 and "early_release" in one.out, one.err)
+unknown = mutants.run("mutants", "--mutant", "nonsense")
+suite.check("an unknown mutant is a usage error", unknown.status == 2, unknown.err)
+
+trace = HEADER + "".join(f"2023-11-16 18:15:{46 + n // 4:02d}.{n % 4}000000,{40 + n},{30 + n}\n"
+                         for n in range(40))
+(mutants.scratch / "trace.csv").write_text(trace)
+tight = ["--set", "engine.num_blocks=16", "--audit", "every"]
+sound = mutants.run("run", "trace.csv", *tight)
+suite.check("a run of the sound engine is clean under every audit", sound.status == 0, sound.err)
+for name, check in [("unfenced_preemption", "I7"), ("late_token_twice", "I17"),
+                    ("listed_twice", "I2"), ("need_one_too_many", "I6")]:
+    broken = mutants.run("run", "trace.csv", *tight, "--mutant", name)
+    suite.check(f"a run with {name} ends in a violation of {check}",
+                broken.status == 3 and f"{check}:" in broken.err, broken.err)
+
+suite.passed += mutants.passed
+sys.exit(suite.finish())
