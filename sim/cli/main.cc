@@ -351,8 +351,10 @@ class Replay final : public Command {
         "Ownership events (JSON Lines): a recorded run (docs/recording.md) or a story told by hand "
         "(configs/labs/README.md).");
     text("--format", format_, "FORMAT", "text or json. Default: text.");
-    flag("--verify", options_.verify,
-         "Judge the events against the ownership rules: not built yet.");
+    flag(
+        "--verify", options_.verify,
+        "Judge the events by the ownership rules, whoever issued the ids; a broken rule gives exit "
+        "code 3.");
   }
   ExitCode run() override {
     needed("EVENTS", options_.path, "the path of an ownership-event file");
@@ -742,8 +744,8 @@ ExitCode run_program(int argc, char** argv) {
   Report report(program);
   Schema schema(program);
   Mutants mutants(program);
-  Command* const commands[] = {&run,        &replay,      &explore, &size,  &trace_info,
-                               &trace_head, &trace_synth, &report,  &schema,      &mutants};
+  Command* const commands[] = {&run,        &replay,      &explore, &size,   &trace_info,
+                               &trace_head, &trace_synth, &report,  &schema, &mutants};
 
   try {
     program.parse(argc, argv);
