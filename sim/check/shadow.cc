@@ -178,7 +178,11 @@ void Shadow::take(const Record& record, std::span<const BlockId> ids) {
       break;
     case Verb::kArrive:
     case Verb::kAnswer:
-    case Verb::kForkMissed: break;
+    case Verb::kForkMissed:
+    case Verb::kKeys:
+    case Verb::kHit:
+    case Verb::kPublish:
+    case Verb::kEvict: break;
   }
 }
 

@@ -13,18 +13,22 @@ void print(std::span<const std::string> notes, std::ostream& err) {
 
 }  // namespace
 
-Outcome<LoadedConfig> load_config(const ConfigFlags& flags, std::ostream& err) {
+Outcome<ConfigSources> sources_of(const ConfigFlags& flags) {
   ConfigSources sources{.files = flags.files, .flags = flags.values, .overrides = flags.overrides};
-  std::vector<std::string> notes;
   if (flags.vllm_args) {
     Outcome<VllmArguments> arguments = parse_vllm_arguments(*flags.vllm_args);
     if (!arguments) return arguments.error();
     sources.imported = std::move(arguments.value().values);
-    notes = std::move(arguments.value().notes);
   }
-  Outcome<LoadedConfig> loaded = load_config(sources);
+  return sources;
+}
+
+Outcome<LoadedConfig> load_config(const ConfigFlags& flags, std::ostream& err) {
+  const Outcome<ConfigSources> sources = sources_of(flags);
+  if (!sources) return sources.error();
+  Outcome<LoadedConfig> loaded = load_config(sources.value());
   if (!loaded) return loaded;
-  print(notes, err);
+  if (flags.vllm_args) print(parse_vllm_arguments(*flags.vllm_args).value().notes, err);
   print(loaded.value().notes, err);
   return loaded;
 }

@@ -17,6 +17,9 @@ struct ConfigFlags {
   std::vector<std::string> overrides{};    // --set
 };
 
+/// The same without what a command has to print: where the configuration comes from.
+Outcome<ConfigSources> sources_of(const ConfigFlags& flags);
+
 /// The configuration. Which of the engine's flags changed nothing goes to `err`, a line each.
 Outcome<LoadedConfig> load_config(const ConfigFlags& flags, std::ostream& err);
 

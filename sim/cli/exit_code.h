@@ -26,4 +26,9 @@ inline ExitCode fail(std::ostream& err, ExitCode code, const InputError& error) 
   return fail(err, code, describe(error));
 }
 
+/// A flag's mistake, which carries the flag in place of a path, or one in the data.
+inline ExitCode exit_code_of(const InputError& error) {
+  return error.path.starts_with("--") ? ExitCode::kUsageError : ExitCode::kDataError;
+}
+
 }  // namespace pinfold::sim

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/cli/capacity_command.h"
 #include "sim/cli/exit_code.h"
 #include "sim/cli/explore_command.h"
 #include "sim/cli/measure_flags.h"
@@ -21,12 +22,15 @@
 #include "sim/cli/report_command.h"
 #include "sim/cli/run_command.h"
 #include "sim/cli/size_command.h"
+#include "sim/cli/sweep_command.h"
 #include "sim/cli/trace_command.h"
 #include "sim/config/decimal_text.h"
 #include "sim/config/resolved_config.h"
 #include "sim/record/replay_command.h"
 #include "sim/report/version.h"
 #include "sim/trace/closest_word.h"
+#include "sim/trace/decimal_number.h"
+#include "sim/trace/plain_trace.h"
 
 namespace pinfold::sim {
 namespace {
@@ -202,6 +206,99 @@ class ConfigurationFlags {
 };
 
 constexpr const char* kTraceExpected = "the path of a request trace";
+constexpr const char* kTraceText =
+    "Request trace: a file of any format in docs/traces.md, also as .gz or .zst, or - for standard "
+    "input.";
+
+/// The flags that say how a trace is read and how much of it.
+class TraceFlags {
+ public:
+  void declare(CLI::App& app) {
+    app_ = &app;
+    flag("--trace-format", format_, "NAME",
+         "Format of the trace. Default: found out from its content.");
+    flag("--columns", columns_, "FIELD=COLUMN,...",
+         "Which columns or keys of a table of your own are which fields, as "
+         "arrival_ms=ts,prompt=in,output=out.");
+    flag("--id-block", id_block_, "TOKENS",
+         "Tokens that a prefix id of the trace stands for. Default: what the format says.");
+    flag("--on-unordered", unordered_, "error|sort|segments",
+         "Rows that go back in time: a mistake; sorted, in memory; or the beginning of another "
+         "recording. Default: by format.");
+    flag("--zero-output", zero_output_, "drop|prefill_only",
+         "Requests without output. Default: prefill_only.");
+    flag("--on-error", on_error_, "stop|skip",
+         "At a broken row: end, or count it and go on. Default: stop.");
+    flag("--start", start_, "SECONDS", "Leave out arrivals before this time of the trace.");
+    flag("--end", end_, "SECONDS", "... and from this time on.");
+    flag("--shard", shard_, "K/N", "One of N shares of the sessions, the first being 1/N.");
+    flag("--limit", limit_, "N", "The first N requests.");
+    flag("--repeat", repeat_, "N",
+         "N times, one after the other, each with sessions and prefixes of its own. Default: 1.");
+  }
+
+  TraceOptions take() const {
+    TraceOptions options;
+    options.reader.format = format_;
+    if (given("--columns")) options.reader.columns = value_of(parse_column_names(columns_));
+    if (given("--id-block")) {
+      options.reader.id_block = tokens_of("--id-block", id_block_, 1);
+    }
+    if (given("--on-unordered")) {
+      options.unordered = one_of<Unordered>("--on-unordered", unordered_,
+                                            {{"error", Unordered::kError},
+                                             {"sort", Unordered::kSort},
+                                             {"segments", Unordered::kSegments}});
+    }
+    options.zero_output = one_of<ZeroOutput>(
+        "--zero-output", zero_output_,
+        {{"drop", ZeroOutput::kDrop}, {"prefill_only", ZeroOutput::kPrefillOnly}});
+    options.on_error = one_of<OnError>("--on-error", on_error_,
+                                       {{"stop", OnError::kStop}, {"skip", OnError::kSkip}});
+    if (given("--start")) options.start_ns = seconds_of("--start", start_);
+    if (given("--end")) options.end_ns = seconds_of("--end", end_);
+    if (given("--limit")) {
+      options.limit = count_of("--limit", limit_, "a number of requests from 1");
+    }
+    options.repeat = count_of("--repeat", repeat_, "a number from 1");
+    if (given("--shard")) {
+      const std::size_t slash = std::min(shard_.find('/'), shard_.size());
+      const char* const expected = "K/N with K from 1 to N, as 1/4";
+      options.shard = count_of("--shard", shard_.substr(0, slash), expected);
+      options.shards =
+          count_of("--shard", shard_.substr(std::min(slash + 1, shard_.size())), expected);
+      if (options.shard > options.shards) {
+        throw UsageError{"--shard: found " + in_quotes(shard_) + ", expected " + expected};
+      }
+    }
+    return options;
+  }
+
+ private:
+  void flag(const std::string& name, std::string& value, const std::string& type,
+            const std::string& description) {
+    app_->add_option(name, value, wrapped(description))->type_name(type)->group("Trace");
+  }
+  bool given(const std::string& name) const { return app_->count(name) > 0; }
+  static std::int64_t seconds_of(const std::string& name, const std::string& text) {
+    const auto ns = scaled_decimal(text, 9);
+    if (ns && *ns >= 0) return *ns;
+    throw UsageError{name + ": found " + in_quotes(text) + ", expected seconds from 0"};
+  }
+
+  CLI::App* app_ = nullptr;
+  std::string format_;
+  std::string columns_;
+  std::string id_block_;
+  std::string unordered_;
+  std::string zero_output_ = "prefill_only";
+  std::string on_error_ = "stop";
+  std::string start_;
+  std::string end_;
+  std::string shard_;
+  std::string limit_;
+  std::string repeat_ = "1";
+};
 
 /// A fault of `--fault`, the option it sets, and its value where none is given (nullptr: one is needed).
 struct Fault {
@@ -235,8 +332,9 @@ class Run final : public Command {
  public:
   explicit Run(CLI::App& program) : Command(program, "run", "Replay a trace on an engine.") {
     text("TRACE", trace_, "FILE",
-         "Request trace: Azure LLM inference CSV. Or a scenario (.json, docs/scenarios.md), which "
-         "brings its configuration and what must come of it.");
+         std::string(kTraceText) +
+             " Or a scenario (.json, docs/scenarios.md), which brings its configuration and what "
+             "must come of it.");
     configuration_.declare(app(), "the one in configs/runs/default.json, which is built in.");
     text("--why", why_, "ID",
          "Instead of the report, show what happened to this request of the trace (0 is the first), "
@@ -278,11 +376,13 @@ class Run final : public Command {
           "step with copies; 1), step_failed[=PERMILLE] (10), abort_storm[=PERMILLE] of the live "
           "requests (500); may be repeated. The options fault.* say the same.");
     flag("-q,--quiet", quiet_, "No progress. Default: progress where stderr is a terminal.");
+    trace_flags_.declare(app());
   }
 
   ExitCode run() override {
     RunCommand command;
     command.trace = needed("TRACE", trace_, kTraceExpected);
+    command.trace_options = trace_flags_.take();
     command.config = configuration_.take();
     for (const std::string& fault : faults_) command.config.values.push_back(fault_of(fault));
     if (app().count("--output") > 0) command.directory = directory_;
@@ -326,6 +426,7 @@ class Run final : public Command {
   }
 
   std::string trace_;
+  TraceFlags trace_flags_;
   ConfigurationFlags configuration_;
   std::vector<std::string> goodput_;
   std::string measure_from_ = "0";
@@ -490,28 +591,32 @@ TableFormat table_format(const std::string& text) {
 class TraceInfo final : public Command {
  public:
   explicit TraceInfo(CLI::App& trace) : Command(trace, "info", "Show what a trace holds.") {
-    text("TRACE", trace_, "FILE", "Request trace: Azure LLM inference CSV.");
+    text("TRACE", trace_, "FILE", kTraceText);
     text("--format", format_, "FORMAT", "text or json. Default: text.");
+    trace_flags_.declare(app());
   }
   ExitCode run() override {
-    const TraceInfoCommand command{needed("TRACE", trace_, kTraceExpected), table_format(format_)};
+    const TraceInfoCommand command{needed("TRACE", trace_, kTraceExpected), trace_flags_.take(),
+                                   table_format(format_)};
     return trace_info_command(command, std::cout, std::cerr);
   }
 
  private:
   std::string trace_;
+  TraceFlags trace_flags_;
   std::string format_ = "text";
 };
 
 class TraceHead final : public Command {
  public:
   explicit TraceHead(CLI::App& trace) : Command(trace, "head", "Show a trace's first requests.") {
-    text("TRACE", trace_, "FILE", "Request trace: Azure LLM inference CSV.");
+    text("TRACE", trace_, "FILE", kTraceText);
     text("-n,--rows", rows_, "N", "Number of requests to show. Default: 10.");
     text("--format", format_, "FORMAT", "text or json. Default: text.");
+    trace_flags_.declare(app());
   }
   ExitCode run() override {
-    const TraceHeadCommand command{needed("TRACE", trace_, kTraceExpected),
+    const TraceHeadCommand command{needed("TRACE", trace_, kTraceExpected), trace_flags_.take(),
                                    count_of("-n", rows_, "a number of requests from 1"),
                                    table_format(format_)};
     return trace_head_command(command, std::cout, std::cerr);
@@ -519,27 +624,85 @@ class TraceHead final : public Command {
 
  private:
   std::string trace_;
+  TraceFlags trace_flags_;
   std::string rows_ = "10";
   std::string format_ = "text";
 };
 
-class TraceSynth final : public Command {
+class TraceConvert final : public Command {
  public:
-  explicit TraceSynth(CLI::App& trace)
-      : Command(trace, "synth", "Make up a trace and print it as CSV.") {
-    text("--requests", requests_, "N", "Number of requests. Default: 1000.");
-    text("--prompt", prompt_, "LENGTHS", "Prompt tokens: uniform:LO:HI, or one number for all.");
-    text("--output", output_, "LENGTHS", "Generated tokens, likewise; 0 for prefill only.");
-    text("--rate", rate_, "R",
-         "Requests a second, evenly spaced; 0: all arrive at once, as closed-loop runs "
-         "(workload.concurrency) want them. Default: 0.");
-    text("--seed", seed_, "N", "Seed of the lengths. Default: 0.");
+  explicit TraceConvert(CLI::App& trace)
+      : Command(trace, "convert", "Write a trace in our own format, or as an Azure CSV.") {
+    text("TRACE", trace_, "FILE", kTraceText);
+    text("--format", format_, "FORMAT",
+         "jsonl, csv, or azure (arrivals and lengths only). Default: jsonl.");
+    text("-o,--output", output_, "FILE", "File to write. Default: standard output.");
+    text("--seed", seed_, "N", "Seed of the draws from ServeGen parameters. Default: 0.");
+    trace_flags_.declare(app());
   }
   ExitCode run() override {
-    SyntheticTrace trace;
+    TraceConvertCommand command{needed("TRACE", trace_, kTraceExpected), trace_flags_.take(),
+                                one_of<WrittenFormat>("--format", format_,
+                                                      {{"jsonl", WrittenFormat::kJsonLines},
+                                                       {"csv", WrittenFormat::kCsv},
+                                                       {"azure", WrittenFormat::kAzure}}),
+                                output_};
+    if (seed_ != "0") command.options.reader.seed = count_of("--seed", seed_, "a seed, an integer");
+    return trace_convert_command(command, std::cout, std::cerr);
+  }
+
+ private:
+  std::string trace_;
+  TraceFlags trace_flags_;
+  std::string format_ = "jsonl";
+  std::string output_ = "-";
+  std::string seed_ = "0";
+};
+
+class TraceSynth final : public Command {
+ public:
+  explicit TraceSynth(CLI::App& trace) : Command(trace, "synth", "Make up a trace and print it.") {
+    text("--requests", requests_, "N", "Number of requests. Default: 1000.");
+    text(
+        "--prompt", prompt_, "LENGTHS",
+        "Prompt tokens: uniform:LO:HI, exponential:MEAN, lognormal:MEDIAN:SIGMA, or one number for "
+        "all.");
+    text("--output", output_, "LENGTHS", "Generated tokens, likewise; 0 for prefill only.");
+    text("--like", like_, "TRACE", "Lengths drawn from this trace's instead, both of one request.");
+    text("--rate", rate_, "R",
+         "Requests (or sessions) a second; 0: all arrive at once, as closed-loop runs "
+         "(workload.concurrency) want them. Default: 0.");
+    text("--arrivals", arrivals_, "LAW",
+         "even, poisson, gamma:CV, weibull:SHAPE, onoff:ON_S:OFF_S or diurnal:PERIOD_S:PEAK, the "
+         "peak "
+         "in troughs. Default: even.");
+    text("--sessions", sessions_, "TURNS:THINK_S",
+         "Sessions of so many turns, each with all before it as its prompt, THINK_S apart in the "
+         "mean.");
+    text("--prefix-tree", tree_, "FANOUT:DEPTH:BLOCKS",
+         "Shared prefixes: a tree, so many blocks of 16 tokens a level. Adds prefix ids.");
+    text("--forks", forks_, "PERMILLE", "Forks of the request before them. Default: 0.");
+    text("--aborts", aborts_, "PERMILLE:PATIENCE_S",
+         "Requests that give up, after so long in the mean.");
+    text("--format", format_, "FORMAT",
+         "azure (arrivals and lengths only), csv or jsonl. Default: azure, or jsonl where that is "
+         "not "
+         "enough.");
+    text("--seed", seed_, "N", "Seed of all draws. Default: 0.");
+  }
+  ExitCode run() override {
+    TraceSynthCommand command;
+    SyntheticTrace& trace = command.synthetic;
     trace.requests = count_of("--requests", requests_, "a number of requests from 1");
-    trace.prompt = lengths("--prompt", prompt_, 1);
-    trace.output = lengths("--output", output_, 0);
+    if (given("--like")) {
+      if (given("--prompt") || given("--output")) {
+        throw UsageError{"found --like beside --prompt or --output, expected one of the two"};
+      }
+      command.like = like_;
+    } else {
+      trace.prompt = lengths("--prompt", prompt_, 1);
+      trace.output = lengths("--output", output_, 0);
+    }
     const std::optional<Rational> rate = parse_decimal(rate_);
     // Below one request in 200 years the trace would outlast its format.
     const bool too_slow = rate && rate->numerator > 0 &&
@@ -550,31 +713,173 @@ class TraceSynth final : public Command {
     }
     trace.rate_numerator = rate->numerator;
     trace.rate_denominator = rate->denominator;
+    trace.arrivals = arrivals();
+    if (rate->numerator == 0 && given("--arrivals")) {
+      throw UsageError{"found --arrivals without --rate, expected both"};
+    }
+    bool extras = false;
+    if (given("--sessions")) {
+      const auto parts = numbers("--sessions", sessions_, 2, "TURNS:THINK_S, as 5:30");
+      trace.turns = whole_number("--sessions", sessions_, parts[0]);
+      trace.think_ns = nanoseconds(parts[1]);
+      extras = true;
+    }
+    if (given("--prefix-tree")) {
+      const auto parts = numbers("--prefix-tree", tree_, 3, "FANOUT:DEPTH:BLOCKS, as 4:2:8");
+      trace.id_block = 16;
+      trace.fanout = whole_number("--prefix-tree", tree_, parts[0]);
+      trace.depth = whole_number("--prefix-tree", tree_, parts[1]);
+      trace.level_blocks = whole_number("--prefix-tree", tree_, parts[2]);
+      extras = true;
+    }
+    if (given("--forks")) {
+      const auto parts = numbers("--forks", forks_, 1, "a number from 1 to 1000");
+      trace.forks = whole_number("--forks", forks_, parts[0]);
+      extras = true;
+    }
+    if (given("--aborts")) {
+      const auto parts = numbers("--aborts", aborts_, 2, "PERMILLE:PATIENCE_S, as 50:10");
+      trace.aborts = whole_number("--aborts", aborts_, parts[0]);
+      trace.patience_ns = nanoseconds(parts[1]);
+      extras = true;
+    }
+    command.format = extras ? WrittenFormat::kJsonLines : WrittenFormat::kAzure;
+    if (given("--format")) {
+      command.format = one_of<WrittenFormat>("--format", format_,
+                                             {{"azure", WrittenFormat::kAzure},
+                                              {"csv", WrittenFormat::kCsv},
+                                              {"jsonl", WrittenFormat::kJsonLines}});
+      if (extras && command.format == WrittenFormat::kAzure) {
+        throw UsageError{
+            "--format: found azure, which has arrivals and lengths only, expected csv or jsonl"};
+      }
+    }
     if (seed_ != "0") trace.seed = count_of("--seed", seed_, "a seed, an integer");
-    return trace_synth_command(trace, std::cout, std::cerr);
+    return trace_synth_command(command, std::cout, std::cerr);
   }
 
  private:
   static constexpr std::uint64_t kLongestS = 199ULL * 365 * 86'400;
 
+  bool given(const std::string& flag) { return app().count(flag) > 0; }
+
+  /// `count` positive decimals with colons between them.
+  static std::vector<Rational> numbers(const std::string& flag, std::string_view text,
+                                       std::size_t count, const std::string& expected) {
+    std::vector<Rational> values;
+    std::string_view rest = text;
+    for (;;) {
+      const std::size_t colon = std::min(rest.find(':'), rest.size());
+      const std::optional<Rational> value = parse_decimal(rest.substr(0, colon));
+      if (!value || value->numerator == 0 ||
+          value->numerator / value->denominator > 1'000'000'000) {
+        break;
+      }
+      values.push_back(*value);
+      if (colon == rest.size()) {
+        if (values.size() != count) break;
+        return values;
+      }
+      rest.remove_prefix(colon + 1);
+    }
+    throw UsageError{flag + ": found " + in_quotes(text) + ", expected " + expected};
+  }
+  static std::uint32_t whole_number(const std::string& flag, const std::string& text,
+                                    Rational value) {
+    if (value.denominator == 1 && value.numerator <= 100'000) {
+      return static_cast<std::uint32_t>(value.numerator);
+    }
+    throw UsageError{flag + ": found " + in_quotes(text) + ", expected whole numbers up to 100000"};
+  }
+  static std::int64_t nanoseconds(Rational value) {
+    __extension__ typedef unsigned __int128 Wide;
+    const Wide ns = Wide{value.numerator} * 1'000'000'000 / value.denominator;
+    constexpr Wide kMost = Wide{10'000'000} * 1'000'000'000;
+    if (ns <= kMost) return static_cast<std::int64_t>(ns);
+    throw UsageError{"found a time of more than 10,000,000 s, expected at most so much"};
+  }
+  static Fixed fixed(Rational value) { return fixed_ratio(value.numerator, value.denominator); }
+
+  ArrivalLaw arrivals() const {
+    using Kind = ArrivalLaw::Kind;
+    const char* const expected =
+        "even, poisson, gamma:CV, weibull:SHAPE, onoff:ON_S:OFF_S or diurnal:PERIOD_S:PEAK";
+    const std::size_t colon = std::min(arrivals_.find(':'), arrivals_.size());
+    const std::string name = arrivals_.substr(0, colon);
+    const std::string_view rest =
+        std::string_view(arrivals_).substr(std::min(colon + 1, arrivals_.size()));
+    const auto parts = [&](std::size_t count) {
+      return numbers("--arrivals", rest, count, expected);
+    };
+    ArrivalLaw law;
+    if (arrivals_ == "even" || arrivals_ == "poisson") {
+      law.kind = arrivals_ == "even" ? Kind::kEven : Kind::kPoisson;
+    } else if (name == "gamma" || name == "weibull") {
+      law.kind = name == "gamma" ? Kind::kGamma : Kind::kWeibull;
+      law.parameter = fixed(parts(1)[0]);
+      // Beyond these the variates leave the range of the integers behind them.
+      if (law.parameter < kFixedOne / 32 || law.parameter > fixed_of(32)) {
+        throw UsageError{"--arrivals: found " + in_quotes(arrivals_) +
+                         ", expected a parameter from 0.03125 to 32"};
+      }
+    } else if (name == "onoff") {
+      const auto both = parts(2);
+      law.kind = Kind::kOnOff;
+      law.on_ns = nanoseconds(both[0]);
+      law.off_ns = nanoseconds(both[1]);
+      if (law.on_ns == 0) throw UsageError{"--arrivals: found no time on, expected some"};
+    } else if (name == "diurnal") {
+      const auto both = parts(2);
+      law.kind = Kind::kDiurnal;
+      law.period_ns = nanoseconds(both[0]);
+      law.parameter = fixed(both[1]);
+      if (law.parameter < kFixedOne) {
+        throw UsageError{"--arrivals: found " + in_quotes(arrivals_) +
+                         ", expected a peak of at least 1 trough"};
+      }
+    } else {
+      throw UsageError{"--arrivals: found " + in_quotes(arrivals_) + ", expected " + expected};
+    }
+    return law;
+  }
+
   static LengthRange lengths(const std::string& flag, const std::string& text,
                              std::uint32_t least) {
+    const std::string_view all = text;
+    const auto refuse = [&] {
+      throw UsageError{flag + ": found " + (text.empty() ? "no value" : in_quotes(text)) +
+                       ", expected uniform:LO:HI or one number, with counts from " +
+                       std::to_string(least) +
+                       " to 4294967295, exponential:MEAN or lognormal:MEDIAN:SIGMA"};
+    };
     const auto number = [&](std::string_view digits) {
       std::uint32_t value = 0;
       const char* const end = digits.data() + digits.size();
       const auto [stop, failure] = std::from_chars(digits.data(), end, value);
-      if (failure == std::errc() && stop == end && value >= least) return value;
-      throw UsageError{flag + ": found " + (text.empty() ? "no value" : in_quotes(text)) +
-                       ", expected uniform:LO:HI or one number, with counts from " +
-                       std::to_string(least) + " to 4294967295"};
+      if (failure != std::errc() || stop != end || value < least) refuse();
+      return value;
     };
-    const std::string_view all = text;
-    constexpr std::string_view kUniform = "uniform:";
-    if (!all.starts_with(kUniform)) return {number(all), number(all)};
-    const std::string_view both = all.substr(kUniform.size());
-    const std::size_t colon = std::min(both.find(':'), both.size());
-    const LengthRange range{number(both.substr(0, colon)),
-                            number(both.substr(std::min(colon + 1, both.size())))};
+    // A law without an upper end gets one, so that prompt and output fit a request together.
+    constexpr std::uint32_t kMost = 1u << 30;
+    const std::size_t colon = std::min(all.find(':'), all.size());
+    const std::string_view name = all.substr(0, colon);
+    const std::string_view rest = all.substr(std::min(colon + 1, all.size()));
+    if (name == "exponential") {
+      return {least, kMost, LengthRange::Law::kExponential, number(rest), 0};
+    }
+    if (name == "lognormal") {
+      const std::size_t second = std::min(rest.find(':'), rest.size());
+      const std::optional<Rational> sigma =
+          parse_decimal(rest.substr(std::min(second + 1, rest.size())));
+      if (!sigma || sigma->numerator / sigma->denominator >= 8) refuse();
+      return {least, kMost, LengthRange::Law::kLogNormal, number(rest.substr(0, second)),
+              fixed(*sigma)};
+    }
+    if (colon == all.size()) return {.least = number(all), .most = number(all)};
+    if (name != "uniform") refuse();
+    const std::size_t second = std::min(rest.find(':'), rest.size());
+    const LengthRange range{.least = number(rest.substr(0, second)),
+                            .most = number(rest.substr(std::min(second + 1, rest.size())))};
     if (range.least <= range.most) return range;
     throw UsageError{flag + ": found " + in_quotes(text) + ", expected LO up to HI"};
   }
@@ -582,8 +887,139 @@ class TraceSynth final : public Command {
   std::string requests_ = "1000";
   std::string prompt_;
   std::string output_;
+  std::string like_;
   std::string rate_ = "0";
+  std::string arrivals_ = "even";
+  std::string sessions_;
+  std::string tree_;
+  std::string forks_;
+  std::string aborts_;
+  std::string format_;
   std::string seed_ = "0";
+};
+
+class Sweep final : public Command {
+ public:
+  explicit Sweep(CLI::App& program)
+      : Command(program, "sweep", "Run many settings on one or more traces.") {
+    text("SWEEP", file_, "FILE",
+         "Sweep file (JSON), as configs/sweeps holds; or --trace, -L and -P say it.");
+    texts("--trace", command_.traces, "FILE", "Request trace; may be repeated.");
+    texts("--config", command_.config.files, "FILE",
+          "Base configuration, as for `run`; may be repeated.");
+    texts("-L", command_.lists, "KEY=A,B,C", "Vary an option over these values; may be repeated.");
+    texts("-P", command_.ranges, "KEY=LO:HI:STEP",
+          "Vary an option from LO to HI, each value times F (*F) or plus S (+S) the one before; "
+          "may be "
+          "repeated.");
+    text("--seeds", seeds_, "A,B", "Seeds; figures are the mean and range over them.");
+    text("--hold", hold_, "memory|blocks",
+         "What stays the same where a block or the state slots change size. Default: memory in "
+         "bytes, unless the sweep varies the pool's size itself.");
+    texts("--set", command_.config.overrides, "KEY=VALUE",
+          "Override one option of the base; may be repeated.");
+    text("--figures", figures_, "A,B", "Figures to show, by their names in `run --format json`.");
+    text("--front", front_, "A,B",
+         "Figures of the Pareto front. Default: output_throughput,p99_ttft_ms, and "
+         "pool.positions where the pool's size is varied.");
+    text("-o,--output", directory_, "DIR",
+         "Keep results in this directory: sweep.sqlite and summary.csv. Default: no files.");
+    text("--jobs", jobs_, "N", "Runs at a time; the result is the same for any. Default: 1.");
+    flag(
+        "--resume", command_.resume,
+        "Continue an interrupted sweep, or a smaller one, in the directory of -o: what is there is "
+        "not run again.");
+    flag("--dry-run", command_.dry_run, "Show the cells and run nothing.");
+    text("--shuffle-seed", shuffle_, "N",
+         "Start the runs in another order, for tests: the result is the same.");
+    text("--format", format_, "FORMAT", "text, json or csv. Default: text.");
+    flag("-q,--quiet", quiet_, "No progress. Default: progress where stderr is a terminal.");
+  }
+
+  ExitCode run() override {
+    const auto given = [&](const char* flag, const std::string& text,
+                           std::optional<std::string>& place) {
+      if (app().count(flag) > 0) place = text;
+    };
+    given("SWEEP", file_, command_.file);
+    given("--seeds", seeds_, command_.seeds);
+    given("--hold", hold_, command_.hold);
+    given("--figures", figures_, command_.figures);
+    given("--front", front_, command_.front);
+    given("--output", directory_, command_.directory);
+    if (command_.file) {
+      for (const char* flag :
+           {"--trace", "--config", "-L", "-P", "--seeds", "--hold", "--figures", "--front"}) {
+        if (app().count(flag) == 0) continue;
+        throw UsageError{std::string("found ") + flag +
+                         " beside a sweep file, expected one of them"};
+      }
+    }
+    if (command_.resume && !command_.directory) {
+      throw UsageError{"found --resume without -o, expected the directory with the results"};
+    }
+    constexpr std::uint64_t kMostJobs = 1024;
+    command_.jobs = std::min(count_of("--jobs", jobs_, "a number of runs from 1"), kMostJobs);
+    if (shuffle_ != "0") command_.shuffle_seed = count_of("--shuffle-seed", shuffle_, "an integer");
+    command_.format = one_of<SweepFormat>(
+        "--format", format_,
+        {{"text", SweepFormat::kText}, {"json", SweepFormat::kJson}, {"csv", SweepFormat::kCsv}});
+    command_.progress = !quiet_ && ::isatty(STDERR_FILENO) == 1;
+    return sweep_command(command_, std::cout, std::cerr);
+  }
+
+ private:
+  SweepCommand command_;
+  std::string file_;
+  std::string seeds_;
+  std::string hold_;
+  std::string figures_;
+  std::string front_;
+  std::string directory_;
+  std::string jobs_ = "1";
+  std::string shuffle_ = "0";
+  std::string format_ = "text";
+  bool quiet_ = false;
+};
+
+class Capacity final : public Command {
+ public:
+  explicit Capacity(CLI::App& program)
+      : Command(program, "capacity",
+                "Find the largest rate, or the smallest pool, that meets objectives.") {
+    text("TRACE", trace_, "FILE", "Request trace: Azure LLM inference CSV.");
+    configuration_.declare(app(), "the one in configs/runs/default.json, which is built in.");
+    text(
+        "--slo", slo_, "OBJECTIVES",
+        "What has to hold, as 'p99_ttft_ms<=500,p99_tpot_ms<=50': figures of `run --format json`.");
+    text("--vary", vary_, "rate|memory",
+         "rate: arrival times are stretched or squeezed (workload.time_scale). memory: "
+         "engine.num_blocks. Default: rate.");
+    text("--tolerance", tolerance_, "P%",
+         "How close the last run that meets and the first one that does not are. Default: 1%.");
+    text("--format", format_, "FORMAT", "text or json. Default: text.");
+  }
+
+  ExitCode run() override {
+    CapacityCommand command;
+    command.trace = needed("TRACE", trace_, kTraceExpected);
+    command.config = configuration_.take();
+    command.question.requirements = value_of(
+        parse_requirements(needed("--slo", slo_, "objectives, as 'p99_ttft_ms<=500'"), "--slo"));
+    command.question.vary = one_of<CapacityOf>(
+        "--vary", vary_, {{"rate", CapacityOf::kRate}, {"memory", CapacityOf::kMemory}});
+    command.question.tolerance = value_of(parse_tolerance(tolerance_));
+    command.json = one_of<bool>("--format", format_, {{"text", false}, {"json", true}});
+    return capacity_command(command, std::cout, std::cerr);
+  }
+
+ private:
+  std::string trace_;
+  ConfigurationFlags configuration_;
+  std::string slo_;
+  std::string vary_ = "rate";
+  std::string tolerance_ = "1%";
+  std::string format_ = "text";
 };
 
 class Report final : public Command {
@@ -632,8 +1068,7 @@ class Schema final : public Command {
 class Mutants final : public Command {
  public:
   explicit Mutants(CLI::App& program)
-      : Command(program, "mutants",
-                "Plant each known bug in the library and say which outside check finds it.") {
+      : Command(program, "mutants", "Plant known bugs; say which check finds each.") {
     text("--mutant", only_, "NAME", "This bug alone, with every finding. Default: all.");
     text("--format", format_, "FORMAT", "text or json. Default: text.");
   }
@@ -729,7 +1164,7 @@ ExitCode run_program(int argc, char** argv) {
   program.set_version_flag("--version", std::string("pinfold ") + kVersion);
   program.footer(
       "Exit codes: 0 ok, 1 run-time or data error, 2 usage or configuration error,\n"
-      "            3 stall or violation, 130 interrupted.");
+      "            3 stall, violation or no capacity, 130 interrupted.");
 
   Run run(program);
   Replay replay(program);
@@ -740,12 +1175,16 @@ ExitCode run_program(int argc, char** argv) {
   trace->require_subcommand(0, 1);
   TraceInfo trace_info(*trace);
   TraceHead trace_head(*trace);
+  TraceConvert trace_convert(*trace);
   TraceSynth trace_synth(*trace);
   Report report(program);
+  Sweep sweep(program);
+  Capacity capacity(program);
   Schema schema(program);
   Mutants mutants(program);
-  Command* const commands[] = {&run,        &replay,      &explore, &size,   &trace_info,
-                               &trace_head, &trace_synth, &report,  &schema, &mutants};
+  Command* const commands[] = {&run,        &replay,        &explore,     &size,  &trace_info,
+                               &trace_head, &trace_convert, &trace_synth, &sweep, &report,
+                               &capacity,   &schema,        &mutants};
 
   try {
     program.parse(argc, argv);

@@ -38,6 +38,8 @@ Outcome<std::unique_ptr<RecordFile>> RecordFile::begin(const std::string& path,
   header.free_order = engine.free_order;
   header.fence = engine.fence;
   header.copy_lane = engine.copy_lane;
+  header.reuse = engine.reuse == Switch::kOn;
+  header.eviction = engine.eviction;
   header.made_by = made_by;
   header.workload = workload;
   file->writer_.header(header);

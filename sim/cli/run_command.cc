@@ -6,87 +6,36 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <vector>
 
 #include "sim/cli/interrupt.h"
 #include "sim/cli/output_directory.h"
+#include "sim/cli/progress.h"
 #include "sim/cli/record_file.h"
+#include "sim/config/decimal.h"
 #include "sim/config/resolved_config.h"
 #include "sim/core/engine_options.h"
 #include "sim/core/observer_list.h"
+#include "sim/core/run_fields.h"
 #include "sim/core/simulate.h"
+#include "sim/core/trace_span.h"
 #include "sim/explore/scenario_file.h"
-#include "sim/report/decimal.h"
 #include "sim/report/expectation.h"
 #include "sim/report/request_timeline.h"
-#include "sim/report/run_fields.h"
 #include "sim/report/run_recorder.h"
 #include "sim/report/text_report.h"
 #include "sim/report/version.h"
-#include "sim/trace/azure_csv.h"
 #include "sim/trace/trace_digest.h"
 
 namespace pinfold::sim {
 namespace {
 
-/// Simulated time has to end before 2^63 ns; half of that is left for the run behind the last arrival.
-std::optional<InputError> check_span(const Trace& trace, const RunConfig& config) {
-  constexpr std::int64_t kLongest = INT64_MAX / 2;
-  const Rational scale = config.workload.time_scale;
-  const auto last_ns = static_cast<std::uint64_t>(trace.requests.back().arrival_ns);
-  const Unsigned128 scaled_ns = Unsigned128{last_ns} * scale.numerator / scale.denominator;
-  if (scaled_ns <= static_cast<std::uint64_t>(kLongest)) return std::nullopt;
-  InputError error;
-  error.path = trace.name;
-  error.found = fmt::format("a last arrival {} s after the first, times workload.time_scale",
-                            seconds(trace.requests.back().arrival_ns, 0));
-  error.expected = fmt::format("at most {} s", seconds(kLongest, 0));
-  return error;
-}
-
-/// One line on a terminal, rewritten as requests end, with the time left at the pace so far.
-class Progress {
- public:
-  Progress(std::ostream& err, std::uint64_t requests)
-      : err_(err), requests_(requests), start_(Clock::now()) {}
-  ~Progress() {
-    if (shown_ > 0) err_ << '\r' << std::string(shown_, ' ') << '\r' << std::flush;
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void show(std::uint64_t ended) {
-    // A thousandth at a time: a terminal is slower than the simulation.
-    if (ended < next_) return;
-    next_ = ended + requests_ / 1'000 + 1;
-    std::string text = fmt::format("{} of {} requests ended", ended, requests_);
-    const auto elapsed = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start_);
-    // In the first second there is no pace yet, and most runs are over.
-    if (elapsed.count() > 0 && ended > 0) {
-      const std::uint64_t left =
-          static_cast<std::uint64_t>(elapsed.count()) * (requests_ - ended) / ended;
-      text += fmt::format(", {} s left", left);
-    }
-    text.resize(std::max(text.size(), shown_), ' ');
-    err_ << '\r' << text << std::flush;
-    shown_ = text.size();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  std::ostream& err_;
-  std::uint64_t requests_;
-  Clock::time_point start_;
-  std::uint64_t next_ = 0;
-  std::size_t shown_ = 0;
-};
-
 RunResult simulate_with_progress(const RunCommand& command, const Trace& trace,
                                  const RunConfig& config, RunObserver* observer,
                                  std::ostream& err) {
-  Progress progress(err, trace.requests.size());
+  Progress progress(err, trace.requests.size(), "requests ended");
   RunOptions options;
   options.fast_path = command.fast_path;
   options.shadow = command.shadow;
@@ -103,10 +52,11 @@ RunResult simulate_with_progress(const RunCommand& command, const Trace& trace,
 /// What `-o` writes: files that grow with the run, and those that its result fills.
 class RunFiles {
  public:
-  RunFiles(std::string directory, std::unique_ptr<StagedFiles> staged, const RunConfig& config)
+  RunFiles(std::string directory, std::unique_ptr<StagedFiles> staged, const RunConfig& config,
+           bool ledger)
       : directory_(std::move(directory)),
         staged_(std::move(staged)),
-        recorder_(recorder_options(config),
+        recorder_(recorder_options(config, ledger),
                   [this](std::string_view name) { return staged_->path_of(name); }) {}
 
   RunObserver& recorder() { return recorder_; }
@@ -118,13 +68,25 @@ class RunFiles {
     for (const OutputFile& file : files) {
       if (auto error = staged_->write(file)) return error;
     }
-    return staged_->publish();
+    if (auto error = staged_->publish()) return error;
+    // A page of an earlier run would show other figures than the files beside it.
+    std::error_code ignored;
+    std::filesystem::remove(std::filesystem::path(directory_) / "report.html", ignored);
+    return std::nullopt;
   }
 
  private:
-  static RecorderOptions recorder_options(const RunConfig& config) {
+  static RecorderOptions recorder_options(const RunConfig& config, bool ledger) {
     const SchedulerOptions engine = engine_options(config, true);
-    return {.block_ids = engine.block_ids, .block_size = engine.block_size.value};
+    RecorderOptions options;
+    options.block_ids = engine.block_ids;
+    options.block_size = engine.block_size.value;
+    options.copy_lane = engine.copy_lane == CopyLane::kSeparate ? Lane::kCopy : Lane::kCompute;
+    if (ledger) {
+      options.ledger = LedgerOptions{engine.block_size.value, engine.block_ids, engine.state_ids,
+                                     engine.draft_ids};
+    }
+    return options;
   }
 
   std::string directory_;
@@ -143,6 +105,16 @@ Outcome<std::uint32_t> request_of(const std::string& text, const Trace& trace) {
   error.found = in_quotes(text);
   error.expected = fmt::format("a request from 0 to {}", trace.requests.size() - 1);
   error.hint = "`pinfold trace head` numbers them";
+  return error;
+}
+
+std::optional<InputError> check_shadow(const RunCommand& command, const RunConfig& config) {
+  if (!command.shadow || !config.prefix.reuse) return std::nullopt;
+  InputError error;
+  error.path = "--shadow";
+  error.found = "prefix.reuse on";
+  error.expected = "one of the two";
+  error.hint = "shadow memory does not follow shared prefixes yet";
   return error;
 }
 
@@ -235,14 +207,15 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
   if (!loaded) return fail(err, ExitCode::kUsageError, loaded.error());
   const RunConfig& config = loaded.value().config;
   if (auto error = check_why(command)) return fail(err, ExitCode::kUsageError, *error);
+  if (auto error = check_shadow(command, config)) return fail(err, ExitCode::kUsageError, *error);
   if (command.directory) {
     if (auto error = check_output_directory(*command.directory)) {
       return fail(err, ExitCode::kDataError, *error);
     }
   }
-  const Outcome<Trace> trace =
-      scenario ? Outcome<Trace>(trace_of(*scenario)) : read_azure_csv(command.trace);
-  if (!trace) return fail(err, ExitCode::kDataError, trace.error());
+  const Outcome<Trace> trace = scenario ? Outcome<Trace>(trace_of(*scenario))
+                                        : read_trace(command.trace, command.trace_options);
+  if (!trace) return fail(err, exit_code_of(trace.error()), trace.error());
   if (auto error = check_span(trace.value(), config)) {
     return fail(err, ExitCode::kDataError, *error);
   }
@@ -263,7 +236,7 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
     observers.add(watch);
     auto staged = StagedFiles::begin(*command.directory);
     if (!staged) return fail(err, ExitCode::kDataError, staged.error());
-    files.emplace(*command.directory, std::move(staged.value()), config);
+    files.emplace(*command.directory, std::move(staged.value()), config, command.ledger);
     observers.add(files->recorder());
   }
   std::unique_ptr<RecordFile> record;

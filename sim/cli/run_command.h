@@ -10,11 +10,13 @@
 #include "sim/cli/exit_code.h"
 #include "sim/metrics/measurement.h"
 #include "sim/report/run_report.h"
+#include "sim/trace/trace_source.h"
 
 namespace pinfold::sim {
 
 struct RunCommand {
   std::string trace;
+  TraceOptions trace_options{};
   ConfigFlags config;  // without files: the defaults, as configs/runs/default.json
   std::optional<std::string> directory;  // for the files of docs/results.md
   ReportFormat format = ReportFormat::kText;

@@ -74,6 +74,7 @@ constexpr std::array<std::string_view, 2> kFences{"always", "unordered_writers"}
 constexpr std::array<std::string_view, 2> kGrowthChecks{"shortfall", "one_free"};
 constexpr std::array<std::string_view, 2> kStops{"hidden", "known"};
 constexpr std::array<std::string_view, 2> kOffOn{"off", "on"};
+constexpr std::array<std::string_view, 2> kEvictions{"lru", "fifo"};
 constexpr std::array<std::string_view, 2> kSoleOwners{"copy", "adopt"};
 constexpr std::array<std::string_view, 2> kCopyLanes{"compute", "separate"};
 constexpr std::array<std::string_view, 2> kFenceWaits{"block", "poll"};
@@ -96,6 +97,7 @@ constexpr std::array<std::string_view, 1> kNeedsDevice{"cost.device"};
 constexpr std::array<std::string_view, 1> kNeedsDrafts{"workload.drafts"};
 constexpr std::array<std::string_view, 1> kNeedsOpenLoop{"workload.concurrency"};
 constexpr std::array<std::string_view, 1> kNeedsState{"model.state_slots"};
+constexpr std::array<std::string_view, 1> kNeedsReuse{"prefix.reuse"};
 constexpr std::array<std::string_view, 1> kNeedsLayers{"model.layers"};
 constexpr std::array<std::string_view, 1> kNeedsRatios{"model.compression_ratios"};
 constexpr std::array<std::string_view, 3> kPoolSources{"engine.num_blocks", "memory.available_gib",
@@ -130,6 +132,10 @@ constexpr Condition kOpenLoop{
     "workload.concurrency is 0", kNeedsOpenLoop};
 constexpr Condition kWithState{[](const RunConfig& config) { return config.model.state_slots; },
                                "model.state_slots is true", kNeedsState};
+constexpr Condition kWithoutState{[](const RunConfig& config) { return !config.model.state_slots; },
+                                  "model.state_slots is false", kNeedsState};
+constexpr Condition kWithReuse{[](const RunConfig& config) { return config.prefix.reuse; },
+                               "prefix.reuse is \"on\"", kNeedsReuse};
 constexpr Condition kWithSlots{
     [](const RunConfig& config) { return config.model.state_slots || config.workload.drafts > 0; },
     "model.state_slots is true or workload.drafts is at least 1", kNeedsSlots};
@@ -175,6 +181,7 @@ using E = EngineConfig;
 using M = ModelConfig;
 using W = WorkloadConfig;
 using C = CostConfig;
+using P = PrefixConfig;
 using F = ForkConfig;
 using X = FaultConfig;
 using Memory = MemoryConfig;
@@ -183,6 +190,7 @@ constexpr auto kModel = &RunConfig::model;
 constexpr auto kMemory = &RunConfig::memory;
 constexpr auto kWorkload = &RunConfig::workload;
 constexpr auto kCost = &RunConfig::cost;
+constexpr auto kPrefix = &RunConfig::prefix;
 constexpr auto kFork = &RunConfig::fork;
 constexpr auto kFault = &RunConfig::fault;
 
@@ -322,6 +330,19 @@ const Option kOptions[] = {
      "When a conversation's next turn arrives: as in the trace, or its delay after the last one's "
      "end.",
      choice<kWorkload, &W::sessions, Sessions>(kSessions), "", kOpenLoop},
+
+    {"prefix.reuse", "",
+     "Blocks of equal prefixes, by the trace's prefix ids, are shared and kept while nobody owns "
+     "them.",
+     ChoiceOption{
+         kOffOn, [](const RunConfig& config) -> std::size_t { return config.prefix.reuse ? 1 : 0; },
+         [](RunConfig& config, std::size_t index) { config.prefix.reuse = index == 1; }},
+     "no state slot keeps the state of an earlier position, so nothing could be shared",
+     kWithoutState},
+    {"prefix.eviction", "",
+     "Which kept block makes room first: the one unowned for longest, a prompt's last ones first, "
+     "or the one kept first.",
+     choice<kPrefix, &P::eviction, Eviction>(kEvictions), "", kWithReuse},
 
     {"fork.demote", "", "Before a stall, requeue the youngest waiting fork with its whole prompt.",
      ChoiceOption{kOffOn,

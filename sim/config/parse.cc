@@ -204,6 +204,14 @@ class ConfigBuilder {
     return apply_members(document, name, layer_of(file));
   }
 
+  /// One option of a file, by its path.
+  MaybeError apply_path(const std::string& path, const JsonValue& value,
+                        const TextPosition& key_position, const std::string& file) {
+    const Option* option = find_option(path);
+    if (option == nullptr) return unknown(path, {layer_of(0), file, key_position});
+    return apply(*option, value, {layer_of(0), file, value.position});
+  }
+
   MaybeError apply_override(const std::string& text) {
     const Origin place{kFlags, "--set " + text, {}};
     const std::size_t equals = text.find('=');
@@ -618,7 +626,28 @@ Outcome<RunConfig> without_notes(Outcome<LoadedConfig> loaded) {
   return std::move(loaded.value().config);
 }
 
+/// As behind `--set KEY=`: words without their quotes.
+std::string flag_text(const Option& option, const RunConfig& config) {
+  std::string text = value_text(option, config);
+  if (!text.starts_with('"')) return text;
+  const Outcome<JsonValue> word = parse_json(text, "");
+  return word ? word.value().text : text;
+}
+
 }  // namespace
+
+Outcome<std::string> option_text(const std::string& path, const JsonValue& value,
+                                 const TextPosition& key_position, const std::string& file) {
+  ConfigBuilder builder;
+  if (auto error = builder.apply_path(path, value, key_position, file)) return *error;
+  return flag_text(*find_option(path), builder.config());
+}
+
+Outcome<std::string> option_text(const FlagValue& flag) {
+  ConfigBuilder builder;
+  if (auto error = builder.apply_flag(flag, kFlags)) return *error;
+  return flag_text(*find_option(flag.path), builder.config());
+}
 
 Outcome<LoadedConfig> load_config(const ConfigSources& sources) {
   ConfigBuilder builder;
@@ -626,6 +655,11 @@ Outcome<LoadedConfig> load_config(const ConfigSources& sources) {
     const Outcome<std::string> text = read_file(sources.files[file], "a configuration (JSON)");
     if (!text) return text.error();
     if (auto error = builder.apply_file(text.value(), sources.files[file], file)) return *error;
+  }
+  for (std::size_t i = 0; i < sources.documents.size(); ++i) {
+    const ConfigDocument& document = sources.documents[i];
+    const std::size_t file = sources.files.size() + i;
+    if (auto error = builder.apply_document(document.value, document.file, file)) return *error;
   }
   return finish(builder, sources);
 }

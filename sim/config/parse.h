@@ -21,10 +21,17 @@ struct FlagValue {
   std::string flag;   // as the user gave it: "--num-blocks 2000"
 };
 
+/// A configuration that stands inside another document.
+struct ConfigDocument {
+  std::string file;  // the document's path: in errors, and where includes are looked for
+  JsonValue value;
+};
+
 /// Where a configuration comes from. What comes later beats what comes earlier; within a file, what it
 /// says itself beats the files it includes.
 struct ConfigSources {
   std::vector<std::string> files;
+  std::vector<ConfigDocument> documents{};  // behind the files
   std::vector<FlagValue> imported{};  // from an engine's own flags; no effect is a note, no error
   std::vector<FlagValue> flags{};     // of ours, in one layer with the overrides
   std::vector<std::string> overrides{};  // engine.block_size=64
@@ -51,6 +58,13 @@ Outcome<RunConfig> load_config(const std::optional<std::string>& path,
 Outcome<RunConfig> parse_config(std::string_view json, const std::string& name,
                                 std::span<const std::string> overrides = {});
 
+/// The text that says an option's value behind `--set KEY=`, the same for equal values ("1.20" is "1.2"), if
+/// the option can have it. Whether it goes with the other options is not asked; `file` stands in errors.
+Outcome<std::string> option_text(const std::string& path, const JsonValue& value,
+                                 const TextPosition& key_position, const std::string& file);
+
+/// The same of a value from a flag.
+Outcome<std::string> option_text(const FlagValue& flag);
 /// One object of a larger document, which `name` stands for.
 Outcome<RunConfig> parse_config(const JsonValue& object, const std::string& name,
                                 std::span<const std::string> overrides);

@@ -103,6 +103,12 @@ struct WorkloadConfig {
 /// How the host learns that copies are done: it stands still until then, or looks when it next plans.
 enum class FenceWait : std::uint8_t { kBlock, kPoll };
 
+/// prefix.*
+struct PrefixConfig {
+  bool reuse = false;                  // "on" | "off"
+  Eviction eviction = Eviction::kLru;  // "lru" | "fifo"
+};
+
 /// fork.*
 struct ForkConfig {
   bool demote = true;                       // "on" | "off"
@@ -149,6 +155,7 @@ struct RunConfig {
   ModelConfig model;
   MemoryConfig memory;
   WorkloadConfig workload;
+  PrefixConfig prefix;
   ForkConfig fork;
   FaultConfig fault;
   CostConfig cost;

@@ -31,6 +31,8 @@ SchedulerOptions engine_options(const RunConfig& config, bool fast_path) {
   options.free_order = engine.free_order;
   options.fence = engine.fence;
   options.growth_check = engine.growth_check;
+  options.reuse = config.prefix.reuse ? Switch::kOn : Switch::kOff;
+  options.eviction = config.prefix.eviction;
   options.sole_owner = config.fork.sole_owner;
   options.copy_lane = config.fork.copy_lane;
   options.demote = config.fork.demote ? Switch::kOn : Switch::kOff;

@@ -29,6 +29,9 @@ class ObserverList final : public RunObserver {
   void on_first_token(std::uint32_t request, std::int64_t now_ns) override {
     for (RunObserver* const one : all_) one->on_first_token(request, now_ns);
   }
+  void on_end(std::uint32_t request, std::int64_t now_ns) override {
+    for (RunObserver* const one : all_) one->on_end(request, now_ns);
+  }
 
  private:
   std::vector<RunObserver*> all_;

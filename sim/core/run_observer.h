@@ -31,6 +31,10 @@ class RunObserver {
 
   /// A request's first token reached the host.
   virtual void on_first_token(std::uint32_t /*request*/, std::int64_t /*now_ns*/) {}
+
+  /// A request has ended: all its sequences, or it was given up before it had one. The records of its
+  /// sequences' ends may follow, with the same time.
+  virtual void on_end(std::uint32_t /*request*/, std::int64_t /*now_ns*/) {}
 };
 
 }  // namespace pinfold::sim

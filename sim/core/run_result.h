@@ -10,6 +10,7 @@
 #include "sim/metrics/latency.h"
 #include "sim/metrics/ledger_totals.h"
 #include "sim/metrics/measurement.h"
+#include "sim/metrics/prefix_classes.h"
 #include "sim/metrics/saturation.h"
 
 namespace pinfold::sim {
@@ -63,6 +64,14 @@ struct RunResult {
   std::uint64_t copies = 0;
   std::uint64_t copy_bytes = 0;  // on one GPU; without the blocks' where block_bytes is 0
   std::uint64_t drafts_proposed = 0, drafts_accepted = 0;
+
+  // Reuse of prefixes, in tokens and in blocks, of first admissions; then of those after a preemption.
+  bool prefix_reuse = false;
+  std::uint64_t prefix_queries = 0, prefix_hits = 0;
+  std::uint64_t prefix_blocks = 0, prefix_block_hits = 0, prefix_tail_copies = 0;
+  std::uint64_t resume_queries = 0, resume_hits = 0;
+  std::uint64_t blocks_published = 0, blocks_evicted = 0, blocks_idle = 0;
+  PrefixCounts prefix_ids;
 
   std::uint64_t block_bytes = 0;  // of one, on one GPU; 0: the model's shape is not known
   std::uint64_t blocks_usable = 0, blocks_acquired = 0, blocks_released = 0, blocks_peak_owned = 0;

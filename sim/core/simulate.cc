@@ -17,6 +17,7 @@
 #include "sim/core/frames.h"
 #include "sim/core/live_request.h"
 #include "sim/core/live_window.h"
+#include "sim/core/prefix_keys.h"
 #include "sim/core/stall_report.h"
 #include "sim/core/stops.h"
 #include "sim/core/wait_reason.h"
@@ -69,11 +70,14 @@ class Replay {
         windowed_(!options.measure.whole()),
         scheduler_(engine_options(config, options.fast_path)),
         watch_(scheduler_.options(), options.audit_every > 0, options.audit_every == 1),
+        prefix_keys_(config.prefix.reuse ? source.id_block() : 0, config.engine.block_size),
+        prefix_classes_(config.prefix.reuse ? source.id_block() : 0, config.engine.block_size),
         arrivals_(source, config),
         queue_watch_(source.expected(), config.workload.concurrency == 0) {
     scheduler_.journal().set_enabled(true);
     if (options.shadow) shadow_.emplace(shadow_options(config));
-    if (options.ledger) ledger_.emplace(ledger_options(scheduler_.options()));
+    if (options.ledger && !config.prefix.reuse)
+      ledger_.emplace(ledger_options(scheduler_.options()));
   }
 
   RunResult run() {
@@ -139,6 +143,7 @@ class Replay {
   void advance_to(std::int64_t ns) {
     PINFOLD_CHECK(ns >= now_, "time", "time went back");
     if (ns == now_) return;
+    if (observer_ != nullptr) tell_observer();
     tell_ledger();
     if (ledger_) ledger_->advance_to(ns);
     const std::uint64_t owned = scheduler_.pools().blocks().owned().value;
@@ -204,7 +209,9 @@ class Replay {
     Member& member = new_member(number, 0, request.asked.output, id);
     request.first = id;
     request.begun = true;
-    const Answer answer = scheduler_.add(id, spec_of(request, request.asked.output));
+    prefix_classes_.arrive(id, request.asked);
+    const Answer answer =
+        scheduler_.add(id, spec_of(request, request.asked.output), prefix_keys_.of(request.asked));
     watch_.arrived(id, spec_of(request, request.asked.output), answer);
     begun(id, member, request.arrival_ns, answer);
   }
@@ -245,8 +252,8 @@ class Replay {
       Member& member = new_member(fork.request, 0, request->asked.output, id);
       request->first = id;
       request->begun = true;
-      const Answer answer =
-          scheduler_.fork(parent_id, id, spec_of(*request, request->asked.output));
+      const Answer answer = scheduler_.fork(parent_id, id, spec_of(*request, request->asked.output),
+                                            prefix_keys_.of(request->asked));
       begun(id, member, now_, answer);
     }
     pending_forks_.resize(kept);
@@ -267,7 +274,8 @@ class Replay {
       member.first_token_ns = request.first_token_ns;
       member.last_token_ns = request.first_token_ns;
       request.others.push_back(id);
-      const Answer answer = scheduler_.fork(parent, id, spec_of(request, own));
+      const Answer answer =
+          scheduler_.fork(parent, id, spec_of(request, own), prefix_keys_.of(request.asked));
       begun(id, member, now_, answer);
     }
   }
@@ -780,6 +788,7 @@ class Replay {
   void finish_request(std::uint64_t number, LiveRequest& request) {
     last_end_ns_ = now_;
     ++ended_;
+    if (observer_ != nullptr) observer_->on_end(static_cast<std::uint32_t>(number), now_);
     if (counts(request.arrival_ns)) {
       last_counted_end_ns_ = now_;
       if (request.never) {
@@ -845,6 +854,7 @@ class Replay {
     watch_.cleared();
     digest_.update(scheduler_.journal().unread());
     if (shadow_) shadow_->consume(scheduler_.journal().unread());
+    if (config_.prefix.reuse) prefix_classes_.consume(scheduler_.journal().unread());
     scheduler_.journal().clear();
     told_ = 0;
   }
@@ -943,6 +953,18 @@ class Replay {
     r.copy_bytes =
         (block_bytes_of(config_) * stats.block_copies + slot_bytes_of(config_) * stats.state_copies)
             .value;
+    r.prefix_reuse = config_.prefix.reuse;
+    r.prefix_queries = stats.prefix_queries;
+    r.prefix_hits = stats.prefix_hits;
+    r.prefix_blocks = stats.prefix_blocks;
+    r.prefix_block_hits = stats.prefix_block_hits;
+    r.prefix_tail_copies = stats.prefix_tail_hits;
+    r.resume_queries = stats.resume_queries;
+    r.resume_hits = stats.resume_hits;
+    r.blocks_published = stats.published;
+    r.blocks_evicted = stats.evicted;
+    r.blocks_idle = scheduler_.pools().blocks().idle().value;
+    r.prefix_ids = prefix_classes_.counts();
     r.drafts_proposed = stats.drafts_planned;
     r.drafts_accepted = stats.drafts_accepted;
     const Pool& blocks = scheduler_.pools().blocks();
@@ -1013,6 +1035,8 @@ class Replay {
   std::array<std::array<std::uint64_t, 3>, 512> timed_{};
   std::size_t timed_count_ = 0;
 
+  PrefixKeys prefix_keys_;
+  PrefixClasses prefix_classes_;
   Arrivals arrivals_;
   Arrival arrival_;                   // the one being taken
   LiveWindow<LiveRequest> requests_;  // by number in the trace

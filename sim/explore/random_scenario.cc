@@ -44,7 +44,11 @@ void draw_config(Draws& draw, RunConfig& config) {
   config.workload.stop = draw.one_in(4) ? StopMode::kKnown : StopMode::kHidden;
   config.workload.drafts = draw.one_in(2) ? draw.from(1, 3) : 0;
   if (draw.one_in(2)) config.fork.sole_owner = SoleOwner::kAdopt;
-  if (draw.one_in(3)) config.fork.copy_lane = CopyLane::kSeparate;
+  // Without step fences every writer has to queue behind the steps: a copy lane of its own does not.
+  const bool separate = draw.one_in(3);
+  if (separate && engine.fence == FenceMode::kAlways) {
+    config.fork.copy_lane = CopyLane::kSeparate;
+  }
 }
 
 void draw_requests(Draws& draw, Scenario& scenario) {

@@ -11,7 +11,8 @@
 namespace pinfold::sim {
 
 /// The n-th scenario of this seed. Policies that are known to stall (fork.demote off, growth_check
-/// one_free) and results that are lost are never drawn.
+/// one_free), copies in a lane of their own without step fences (the zoo's 43) and results that are lost
+/// are never drawn.
 Scenario random_scenario(std::uint64_t seed, std::uint64_t n);
 
 struct RandomFinding {

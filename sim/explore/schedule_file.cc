@@ -21,7 +21,9 @@ std::string json_string(std::string_view text) {
   return out;
 }
 
-bool has_choice(EventKind kind) { return kind == EventKind::kRun || kind == EventKind::kResult; }
+bool has_choice(EventKind kind) {
+  return kind == EventKind::kRun || kind == EventKind::kResult || kind == EventKind::kLose;
+}
 bool has_request(EventKind kind) { return kind == EventKind::kArrive || kind == EventKind::kAbort; }
 
 /// The lines that say something: not empty, no comment.

@@ -102,6 +102,10 @@ void Ledger::take(const Record& record, Ids ids) {
       break;
     }
     case Verb::kForkMissed: break;  // it arrives, or waits, like any other
+    case Verb::kKeys:               // not followed: a run that reuses prefixes has no ledger yet
+    case Verb::kHit:
+    case Verb::kPublish:
+    case Verb::kEvict: break;
     case Verb::kJoin: {
       Sequence& sequence = known(record);
       run(sequence);

@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, 2> kReleaseOrders{"reverse", "forward"};
 constexpr std::array<std::string_view, 2> kFreeOrders{"fifo", "lifo"};
 constexpr std::array<std::string_view, 2> kFences{"always", "unordered_writers"};
 constexpr std::array<std::string_view, 2> kCopyLanes{"compute", "separate"};
+constexpr std::array<std::string_view, 3> kReuses{"off", "lru", "fifo"};  // and the eviction
 constexpr std::uint32_t kIdsMost = 1U << 26;
 constexpr std::size_t kFlushBytes = 64 * 1024;
 
@@ -57,12 +58,13 @@ void JournalWriter::header(const JournalHeader& header) {
   text_ += fmt::format(
       R"({{"pinfold_journal": 1, "block_size": {}, "num_blocks": {}, "num_state_slots": {}, )"
       R"("num_draft_slots": {}, "release_order": "{}", "free_order": "{}", "fence": "{}", )"
-      R"("copy_lane": "{}", "made_by": "{}", "workload": "{}"}})"
+      R"("copy_lane": "{}", {}"made_by": "{}", "workload": "{}"}})"
       "\n",
       header.block_size, header.block_ids, header.state_ids, header.draft_ids,
       kReleaseOrders[index(header.release_order)], kFreeOrders[index(header.free_order)],
-      kFences[index(header.fence)], kCopyLanes[index(header.copy_lane)], header.made_by,
-      header.workload);
+      kFences[index(header.fence)], kCopyLanes[index(header.copy_lane)],
+      header.reuse ? fmt::format(R"("reuse": "{}", )", kReuses[1 + index(header.eviction)]) : "",
+      header.made_by, header.workload);
 }
 
 void JournalWriter::record(const Record& record, const std::byte* ids) {
@@ -166,10 +168,10 @@ std::string did_you_mean(std::string_view word, const std::array<std::string_vie
 }  // namespace
 
 Outcome<JournalHeader> JournalReader::header() {
-  static constexpr std::array<std::string_view, 11> kKeys{
+  static constexpr std::array<std::string_view, 12> kKeys{
       "pinfold_journal", "block_size",    "num_blocks", "num_state_slots",
       "num_draft_slots", "release_order", "free_order", "fence",
-      "copy_lane",       "made_by",       "workload"};
+      "copy_lane",       "reuse",         "made_by",    "workload"};
   const std::optional<std::string_view> line = next_line();
   if (!line) {
     fail(0, {}, "an empty file",
@@ -234,6 +236,9 @@ Outcome<JournalHeader> JournalReader::header() {
   header.free_order = static_cast<FreeOrder>(word("free_order", kFreeOrders));
   header.fence = static_cast<FenceMode>(word("fence", kFences));
   header.copy_lane = static_cast<CopyLane>(word("copy_lane", kCopyLanes));
+  const std::size_t reuse = word("reuse", kReuses);
+  header.reuse = reuse > 0;
+  header.eviction = reuse == 2 ? Eviction::kFifo : Eviction::kLru;
   for (const auto& [key, place] :
        {std::pair{"made_by", &header.made_by}, std::pair{"workload", &header.workload}}) {
     if (const JsonValue* value = find(object, key)) *place = value->text;

@@ -28,6 +28,8 @@ struct JournalHeader {
   FreeOrder free_order = FreeOrder::kFifo;
   FenceMode fence = FenceMode::kAlways;
   CopyLane copy_lane = CopyLane::kCompute;
+  bool reuse = false;  // of prefixes: blocks without owner may keep their content
+  Eviction eviction = Eviction::kLru;
   std::string made_by;   // whose log it is, in words; may be empty
   std::string workload;  // digests of trace and configuration; may be empty
 };

@@ -17,7 +17,10 @@ std::array<PoolOptions, kPoolKinds> pool_options(const JournalHeader& header) {
   const auto pool = [&](PoolKind kind, std::uint32_t ids) {
     return PoolOptions{ids, header.release_order, header.free_order, kind};
   };
-  return {pool(PoolKind::kBlocks, header.block_ids), pool(PoolKind::kStateSlots, header.state_ids),
+  PoolOptions blocks = pool(PoolKind::kBlocks, header.block_ids);
+  blocks.reuse = header.reuse;
+  blocks.eviction = header.eviction;
+  return {blocks, pool(PoolKind::kStateSlots, header.state_ids),
           pool(PoolKind::kDraftSlots, header.draft_ids), pool(PoolKind::kHostBlocks, 1)};
 }
 
@@ -41,6 +44,10 @@ class Performer {
         case Verb::kRelease: pool.release(event.ids); break;
         case Verb::kPark: pool.park(event.ids); break;
         case Verb::kUnpark: pool.unpark(event.ids); break;
+        case Verb::kHit: pool.share(event.ids); break;
+        case Verb::kPublish:
+          for (const BlockId id : event.ids) pool.keep(id);
+          break;
         default: break;  // says what somebody decided; the pools do not see it
       }
     } catch (const InvariantViolation& violation) {

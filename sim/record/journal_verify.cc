@@ -344,6 +344,16 @@ class Judge {
   std::vector<std::byte> bytes_;
 };
 
+InputError shares_prefixes(const std::string& path, std::uint64_t line) {
+  InputError error;
+  error.path = path;
+  error.line = line;
+  error.found = "reuse of prefixes";
+  error.expected = "a recording without it";
+  error.hint = "blocks shared by content are not judged yet";
+  return error;
+}
+
 InputError too_large(const std::string& path, std::uint64_t line, std::uint32_t number) {
   InputError error;
   error.path = path;
@@ -360,12 +370,14 @@ Outcome<JournalVerdict> verify_journal(std::string_view text, const std::string&
   JournalReader reader(text, path);
   const Outcome<JournalHeader> header = reader.header();
   if (!header) return header.error();
+  if (header.value().reuse) return shares_prefixes(path, reader.line());
   Judge judge(header.value());
   Digest digest;
   JournalEvent event;
   bool goes_on = true;
   while (goes_on && reader.next(event)) {
     const Verb verb = event.record.verb;
+    if (verb >= Verb::kKeys) return shares_prefixes(path, event.line);
     if (!names_step(verb) && event.record.sequence >= kSequencesMost) {
       return too_large(path, event.line, event.record.sequence);
     }

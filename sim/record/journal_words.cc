@@ -7,11 +7,11 @@ namespace pinfold::sim {
 namespace {
 
 // By number, the first verb is 1.
-constexpr std::array<std::string_view, 22> kVerbs{
-    "arrive", "answer",      "acquire", "pin",    "release", "park",  "unpark", "copy",
-    "fork",   "fork_missed", "join",    "leave",  "drafts",  "chunk", "step",   "result",
-    "commit", "sit_out",     "preempt", "demote", "end",     "passed"};
-static_assert(static_cast<std::size_t>(Verb::kPassed) == kVerbs.size());
+constexpr std::array<std::string_view, 26> kVerbs{
+    "arrive",      "answer", "acquire", "pin",    "release", "park", "unpark",  "copy",   "fork",
+    "fork_missed", "join",   "leave",   "drafts", "chunk",   "step", "result",  "commit", "sit_out",
+    "preempt",     "demote", "end",     "passed", "keys",    "hit",  "publish", "evict"};
+static_assert(static_cast<std::size_t>(Verb::kEvict) == kVerbs.size());
 
 constexpr std::array<std::string_view, kPoolKinds> kPools{"block", "state_slot", "draft_slot",
                                                           "host_block"};

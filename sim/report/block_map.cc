@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "sim/config/decimal.h"
 #include "sim/config/json_writer.h"
 #include "sim/report/base64.h"
-#include "sim/report/decimal.h"
 
 namespace pinfold::sim {
 namespace {

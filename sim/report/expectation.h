@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/core/run_fields.h"
 #include "sim/core/scenario.h"
-#include "sim/report/run_fields.h"
 
 namespace pinfold::sim {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sim/config/decimal.h"
 #include "sim/config/json_writer.h"
-#include "sim/report/decimal.h"
 
 namespace pinfold::sim {
 namespace {
@@ -234,6 +234,7 @@ void RequestTimeline::take(const Record& record, std::int64_t now_ns) {
     case Verb::kAnswer: take_answer(record, now_ns); return;
     case Verb::kAcquire:
     case Verb::kPin:
+    case Verb::kHit:
       if (record.pool == PoolKind::kBlocks) blocks_ += record.count;
       blocks_most_ = std::max(blocks_most_, blocks_);
       return;

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/config/decimal.h"
 #include "sim/config/json_writer.h"
 #include "sim/core/wait_reason.h"
-#include "sim/report/decimal.h"
 #include "sim/report/run_recorder.h"
 
 namespace pinfold::sim {
@@ -20,6 +20,7 @@ constexpr std::int64_t kNone = -1;
 constexpr std::size_t kQuantiles = 200;  // steps of a distribution
 constexpr std::size_t kLongest = 30;     // requests in the waterfall
 constexpr std::size_t kVictims = 12;
+constexpr std::size_t kPreemptionsMost = 20'000;
 constexpr std::size_t kBins = 80;  // of arrivals, for waiting over time
 
 /// One row of requests.csv; times in ns, kNone where the field is empty.
@@ -28,6 +29,7 @@ struct RequestRow {
   std::int64_t arrival_ns = 0;
   std::uint64_t prompt = 0;
   std::uint64_t output = 0;
+  std::uint64_t samples = 0;
   std::string_view end;
   std::int64_t end_ns = kNone;
   std::int64_t ttft_ns = kNone;
@@ -124,6 +126,7 @@ Outcome<std::vector<RequestRow>> rows_of(std::string_view csv, const std::string
     row.arrival_ns = fields.seconds();
     row.prompt = fields.count();
     row.output = fields.count();
+    row.samples = fields.count();
     row.end = fields.word();
     row.end_ns = fields.seconds();
     row.ttft_ns = fields.milliseconds();
@@ -239,6 +242,18 @@ std::string escaped_json(std::string_view text) {
   return escaped;
 }
 
+/// The header and at most kPreemptionsMost lines, evenly spread.
+std::string thinned(std::string_view csv) {
+  const auto lines = static_cast<std::size_t>(std::count(csv.begin(), csv.end(), '\n'));
+  const std::size_t every = lines / kPreemptionsMost + 1;
+  std::string text;
+  for (std::size_t n = 0; !csv.empty(); ++n) {
+    const std::string_view line = take_line(csv);
+    if (n == 0 || n % every == 0) text += fmt::format("{}\n", line);
+  }
+  return text;
+}
+
 /// In our tables it does not occur.
 std::string escaped_csv(std::string text) {
   std::replace(text.begin(), text.end(), '<', '?');
@@ -293,7 +308,7 @@ std::optional<std::string> run_page(const RunFileTexts& texts, const std::string
   add("requests", "application/json", escaped_json(requests_digest));
   add("blockmap", "application/json", escaped_json(texts.block_map));
   add("timeline", "text/csv", escaped_csv(texts.timeline));
-  add("preemptions", "text/csv", escaped_csv(texts.preemptions));
+  add("preemptions", "text/csv", escaped_csv(thinned(texts.preemptions)));
   page += page_after_data();
   return page;
 }

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+#include "sim/config/decimal.h"
 #include "sim/config/json_writer.h"
 #include "sim/metrics/latency.h"
-#include "sim/report/decimal.h"
 #include "sim/report/journal_records.h"
 
 namespace pinfold::sim {
@@ -34,7 +35,8 @@ std::string ms(std::int64_t ns) { return milliseconds(ns, kMillisecondPlaces); }
 
 std::string requests_header() {
   std::string header =
-      "request,arrival_s,prompt_tokens,output_tokens,end,end_s,ttft_ms,tpot_ms,e2el_ms,queue_ms";
+      "request,arrival_s,prompt_tokens,output_tokens,samples,end,end_s,ttft_ms,tpot_ms,e2el_ms,"
+      "queue_ms";
   for (std::size_t i = 0; i < kWaits; ++i) {
     header += fmt::format(",wait_{}_ms", name_of(static_cast<Wait>(i)));
   }
@@ -61,92 +63,124 @@ RunRecorder::RunRecorder(const RecorderOptions& options,
       trace_(path_of(kTraceFile)),
       map_(options.block_ids),
       blocks_(options.block_ids) {
+  if (options.ledger) ledger_.emplace(*options.ledger);
   blocks_in_[static_cast<std::size_t>(BlockState::kFree)] = options.block_ids - 1;
   for (const std::string_view name : {kRequestsFile, kPreemptionsFile}) {
     files_[name].open(path_of(name));
   }
   files_[kRequestsFile].append(requests_header() + '\n');
-  files_[kPreemptionsFile].append("time_s,request,attempt,known_tokens,rows_in_flight,blocks\n");
+  files_[kPreemptionsFile].append(
+      "time_s,request,sample,attempt,known_tokens,rows_in_flight,blocks\n");
   engine_ = trace_.add_process("engine", 1);
   compute_ = trace_.add_track(engine_, "compute lane: steps");
-  requests_ = trace_.add_process("requests", 2);
+  clients_ = trace_.add_process("requests", 2);
 }
 
 // ---- what the run tells ----------------------------------------------------------------------------
 
 void RunRecorder::on_arrival(std::uint32_t request, std::int64_t arrival_ns) {
-  Live& arrived = live_[request];
-  arrived.arrival_ns = arrival_ns;
-  arrived_.push_back(request);
+  requests_[request].arrival_ns = arrival_ns;
+}
+
+void RunRecorder::on_sequence(SequenceId id, std::uint32_t request, std::uint32_t sample) {
+  Request& of = requests_[request];
+  ++of.samples;
+  ++of.live;
+  Live& added = live_[value_of(id)];
+  added.request = request;
+  added.sample = sample;
+  // A sample is a fork. What is a fork of another request shows in its records.
   ++now_[Column::kWaiting];
-  begin_attempt(request, arrived, arrival_ns);
+  if (sample > 0) {
+    added.phase = Phase::kForking;
+  } else {
+    enqueue(value_of(id), added, of.arrival_ns);
+  }
+}
+
+// A request that was given up before it had a sequence is in no record.
+void RunRecorder::on_end(std::uint32_t request, std::int64_t now_ns) {
+  const auto found = requests_.find(request);
+  if (found == requests_.end() || found->second.samples > 0) return;
+  found->second.end_ns = now_ns;
+  found->second.reason = EndReason::kAborted;
+  ++now_[Column::kEnded];
+  end_request(request);
 }
 
 void RunRecorder::on_wait(Cause cause, std::int64_t from_ns, std::int64_t to_ns) {
   const Waits before = waits_ns_;
   waits_ns_[static_cast<std::size_t>(wait_of(cause))] += to_ns - from_ns;
-  for (const std::uint32_t request : arrived_) {
-    Live* const waiting = find(request);
-    if (waiting == nullptr || waiting->waits_from) continue;
-    if (waiting->arrival_ns <= from_ns) {
-      waiting->waits_from = before;
-    } else {
-      waiting->waited_ns[static_cast<std::size_t>(Wait::kStep)] += to_ns - waiting->arrival_ns;
-      waiting->waits_from = waits_ns_;
-    }
+  for (const std::uint32_t sequence : queued_) {
+    Live* const queued = find(sequence);
+    if (queued == nullptr || queued->phase != Phase::kWaiting || queued->waits_from) continue;
+    const bool whole = queued->since_ns <= from_ns;
+    queued->waited_ns[static_cast<std::size_t>(Wait::kStep)] +=
+        (whole ? from_ns : to_ns) - queued->since_ns;
+    queued->waits_from = whole ? before : waits_ns_;
   }
-  arrived_.clear();
+  queued_.clear();
+  waits_upto_ns_ = to_ns;
+  add_departed(before, from_ns, to_ns);
 }
 
 void RunRecorder::on_first_token(std::uint32_t request, std::int64_t now_ns) {
-  if (Live* const found = find(request)) found->first_token_ns = now_ns;
+  const auto found = requests_.find(request);
+  if (found != requests_.end()) found->second.first_token_ns = now_ns;
 }
 
 void RunRecorder::on_records(std::span<const std::byte> records, std::int64_t now_ns) {
   now_.at_ns = now_ns;
   map_.advance(now_ns);
+  if (ledger_) ledger_->consume(records);
   for_each_record(records, ids_, [this](const Record& record, std::span<const BlockId> ids) {
-    const bool of_victim = preemption_ && record.sequence == preemption_->request &&
+    const bool of_victim = preemption_ && record.sequence == preemption_->sequence &&
                            (record.verb == Verb::kPark || record.verb == Verb::kRelease);
     if (!of_victim) flush_preemption();
     take(record, ids);
   });
   flush_preemption();
-  for (const std::uint32_t request : refused_) end(request, word_of(EndReason::kNever), 0);
+  for (const std::uint32_t sequence : refused_) {
+    Live* const refused = find(sequence);
+    if (refused == nullptr) continue;  // it was taken in first, and its end has come
+    refused->waited_ns = {};
+    refused->waits_from.reset();
+    end(sequence, EndReason::kNever, 0);
+  }
   refused_.clear();
   sample();
 }
 
 void RunRecorder::take(const Record& record, std::span<const BlockId> ids) {
-  const std::uint32_t request = record.sequence;
   switch (record.verb) {
-    case Verb::kArrive: live(request).prompt = record.count; return;
+    case Verb::kArrive: arrive(record); return;
     case Verb::kAnswer: {
       const auto answer = static_cast<Answer>(record.detail & 0xFF);
-      if (answer == Answer::kOk) admit(request, live(request));
-      if (answer == Answer::kNever) refused_.push_back(request);
+      if (answer == Answer::kOk) admit(live(record.sequence));
+      if (answer == Answer::kNever) refused_.push_back(record.sequence);
       return;
     }
     case Verb::kAcquire:
     case Verb::kPin:
+    case Verb::kHit:
     case Verb::kRelease:
     case Verb::kPark:
     case Verb::kUnpark: take_ids(record, ids); return;
+    case Verb::kKeys:
+    case Verb::kPublish:
+    case Verb::kEvict: return;
     case Verb::kCopyQueued:
       if (ids[1] == kNoBlock) return;
       ++now_[Column::kCopies];
       ++copies_queued_;
       return;
-    case Verb::kFork:
-      ++now_[Column::kForks];
-      live(request).rows = record.count;
-      return;
-    case Verb::kForkMissed: return;
-    case Verb::kJoin: join(request); return;
+    case Verb::kFork: fork(record); return;
+    case Verb::kForkMissed: miss_fork(record); return;
+    case Verb::kJoin: join(live(record.sequence)); return;
     case Verb::kLeave: return;
     case Verb::kDrafts:
     case Verb::kCommit: note_drafts(record); return;
-    case Verb::kChunk: chunk(live(request), record.aux, record.count); return;
+    case Verb::kChunk: chunk(live(record.sequence), record.aux, record.count); return;
     case Verb::kStep:
       ++steps_planned_;
       planned_.push_back({steps_planned_, now_.at_ns, record.count, record.aux});
@@ -156,14 +190,14 @@ void RunRecorder::take(const Record& record, std::span<const BlockId> ids) {
     case Verb::kResult: step_done(record); return;
     case Verb::kSitOut:
       ++now_[Column::kSatOut];
-      if (const Live* const found = find(request)) {
+      if (const Live* const found = find(record.sequence)) {
         trace_.instant(found->track, now_.at_ns, TraceWord::kSitOut, {});
       }
       return;
     case Verb::kPreempt: preempt(record); return;
-    case Verb::kDemote: return;
+    case Verb::kDemote: demote(record); return;
     case Verb::kEnd:
-      end(request, word_of(static_cast<EndReason>(record.detail)), record.count);
+      end(record.sequence, static_cast<EndReason>(record.detail), record.count);
       return;
     case Verb::kPassed:
       // Step k's copies have ticket 2k - 1 on the compute lane.
@@ -186,47 +220,61 @@ void RunRecorder::take_ids(const Record& record, std::span<const BlockId> ids) {
 
 void RunRecorder::take_blocks(const Record& record, std::span<const BlockId> ids) {
   Live* const holder = find(record.sequence);
-  const bool preempted = preemption_ && preemption_->request == record.sequence;
+  const bool preempted = preemption_ && preemption_->sequence == record.sequence;
   const bool decodes = holder != nullptr && holder->phase == Phase::kDecode;
   for (const BlockId id : ids) {
     Block& block = blocks_[index_of(id)];
     std::uint32_t owner = block.owner;
+    std::uint32_t request = block.request;
+    const auto now_of = [&] {
+      owner = record.sequence;
+      request = holder == nullptr ? kNoOwner : holder->request;
+    };
     switch (record.verb) {
       case Verb::kAcquire:
         block.tables = 1;
         block.committed = decodes;
-        owner = record.sequence;
+        now_of();
         break;
       case Verb::kPin:
+      case Verb::kHit:
         ++block.tables;
-        owner = record.sequence;
+        now_of();
         break;
       case Verb::kRelease:
       case Verb::kPark:
         --block.tables;
         if (record.verb == Verb::kPark) ++block.holds;
         block.taken = preempted;
-        if (block.tables > 0 && owner == record.sequence) owner = kNoOwner;
+        if (block.tables == 0) {
+          now_of();  // the last who let go
+        } else if (owner == record.sequence) {
+          owner = request = kNoOwner;
+        }
         break;
       default: --block.holds; break;
     }
-    settle(index_of(id), block, owner);
+    settle(index_of(id), block, owner, request);
   }
   if (record.verb == Verb::kUnpark) return;
   if (preempted) preemption_->blocks += record.count;
   if (holder == nullptr) return;
   std::vector<BlockId>& table = holder->table;
-  if (record.verb == Verb::kAcquire || record.verb == Verb::kPin) {
+  const bool more = record.verb == Verb::kAcquire || record.verb == Verb::kPin ||
+                    record.verb == Verb::kHit;  // a tail's source too: kPark takes it off again
+  if (more) {
     table.insert(table.end(), ids.begin(), ids.end());
   } else {
     // What a sequence lets go is the end of its table.
     table.resize(table.size() - std::min(table.size(), ids.size()));
   }
-  holder->blocks_most = std::max(holder->blocks_most, static_cast<std::uint32_t>(table.size()));
+  Request& request = requests_[holder->request];
+  request.blocks_most = std::max(request.blocks_most, table.size());
 }
 
 // `block` has new holders, or new content.
-void RunRecorder::settle(std::uint32_t id, Block& block, std::uint32_t owner) {
+void RunRecorder::settle(std::uint32_t id, Block& block, std::uint32_t owner,
+                         std::uint32_t request) {
   BlockState state = BlockState::kFree;
   if (block.tables > 1) {
     state = BlockState::kShared;
@@ -235,14 +283,15 @@ void RunRecorder::settle(std::uint32_t id, Block& block, std::uint32_t owner) {
   } else if (block.holds > 0) {
     state = block.taken ? BlockState::kTaken : BlockState::kParked;
   } else {
-    owner = kNoOwner;
+    owner = request = kNoOwner;
   }
   if (state == block.state && owner == block.owner) return;
   --blocks_in_[static_cast<std::size_t>(block.state)];
   ++blocks_in_[static_cast<std::size_t>(state)];
   block.state = state;
   block.owner = owner;
-  map_.change(BlockId{id}, state, owner);
+  block.request = request;
+  map_.change(BlockId{id}, state, request);
 }
 
 void RunRecorder::commit_blocks(Live& live, std::uint32_t rows) {
@@ -253,28 +302,29 @@ void RunRecorder::commit_blocks(Live& live, std::uint32_t rows) {
     Block& block = blocks_[index_of(live.table[n])];
     if (block.committed) return;
     block.committed = true;
-    settle(index_of(live.table[n]), block, block.owner);
+    settle(index_of(live.table[n]), block, block.owner, block.request);
   }
 }
 
-// ---- requests --------------------------------------------------------------------------------------
+// ---- sequences and their requests -------------------------------------------------------------------
 
-RunRecorder::Live* RunRecorder::find(std::uint32_t request) {
-  const auto found = live_.find(request);
+RunRecorder::Live* RunRecorder::find(std::uint32_t sequence) {
+  const auto found = live_.find(sequence);
   return found == live_.end() ? nullptr : &found->second;
 }
 
-// A sequence whose arrival nobody told (a sample of another request) arrives with its first record.
-RunRecorder::Live& RunRecorder::live(std::uint32_t request) {
-  if (Live* const found = find(request)) return *found;
-  on_arrival(request, now_.at_ns);
-  return live_[request];
+RunRecorder::Live& RunRecorder::live(std::uint32_t sequence) {
+  Live* const found = find(sequence);
+  PINFOLD_CHECK(found != nullptr, "journal", "a record of a sequence that nobody added");
+  return *found;
 }
 
-void RunRecorder::begin_attempt(std::uint32_t request, Live& live, std::int64_t at_ns) {
-  live.track = trace_.add_track(requests_, "requests");
-  trace_.begin(live.track, at_ns, fmt::format("request {}.{}", request, live.attempt),
-               {{TraceWord::kRequest, request}});
+void RunRecorder::begin_attempt(Live& live, std::int64_t at_ns) {
+  const std::string sample = live.sample == 0 ? "" : fmt::format(" sample {}", live.sample);
+  live.track = trace_.add_track(clients_, "requests");
+  trace_.begin(live.track, at_ns,
+               fmt::format("request {}{}.{}", live.request, sample, live.attempt),
+               {{TraceWord::kRequest, live.request}});
   trace_.begin(live.track, at_ns, TraceWord::kQueued);
 }
 
@@ -283,23 +333,88 @@ void RunRecorder::end_attempt(Live& live) {
   trace_.end(live.track, now_.at_ns);
 }
 
-void RunRecorder::stop_waiting(Live& live) {
-  if (live.waits_from) {
-    for (std::size_t i = 0; i < kWaits; ++i) {
-      live.waited_ns[i] += waits_ns_[i] - (*live.waits_from)[i];
-    }
+// Into the queue; what it waits for is told with the next plan.
+void RunRecorder::enqueue(std::uint32_t sequence, Live& live, std::int64_t since_ns) {
+  live.phase = Phase::kWaiting;
+  live.since_ns = since_ns;
+  live.waits_from.reset();
+  queued_.push_back(sequence);
+}
+
+void RunRecorder::add_waits(Live& live) {
+  if (!live.waits_from) return;
+  for (std::size_t i = 0; i < kWaits; ++i) {
+    live.waited_ns[i] += waits_ns_[i] - (*live.waits_from)[i];
   }
   live.waits_from.reset();
+}
+
+// `before`: all waits up to `from_ns`. They ended at `to_ns`.
+void RunRecorder::add_departed(const Waits& before, std::int64_t from_ns, std::int64_t to_ns) {
+  for (const Departed& departed : departed_) {
+    Request& request = requests_[departed.request];
+    const bool whole = departed.waits_from || departed.since_ns <= from_ns;
+    if (whole) {
+      const Waits& then = departed.waits_from ? *departed.waits_from : before;
+      for (std::size_t i = 0; i < kWaits; ++i) request.waited_ns[i] += waits_ns_[i] - then[i];
+    }
+    if (!departed.waits_from) {
+      request.waited_ns[static_cast<std::size_t>(Wait::kStep)] +=
+          (whole ? from_ns : to_ns) - departed.since_ns;
+    }
+    --request.unsettled;
+    end_request(departed.request);
+  }
+  departed_.clear();
+}
+
+void RunRecorder::leave_queue(Live& live) {
   --now_[Column::kWaiting];
   if (live.preempted_at_ns < 0) return;
-  live.preempted_ns += now_.at_ns - live.preempted_at_ns;
+  requests_[live.request].preempted_ns += now_.at_ns - live.preempted_at_ns;
   live.preempted_at_ns = -1;
   --now_[Column::kPreempted];
 }
 
-void RunRecorder::admit(std::uint32_t, Live& live) {
-  if (live.phase != Phase::kWaiting) return;
-  stop_waiting(live);
+void RunRecorder::arrive(const Record& record) {
+  Live& arrived = live(record.sequence);
+  arrived.prompt = record.count;
+  Request& request = requests_[arrived.request];
+  if (arrived.sample == 0) request.prompt = record.count;
+  const bool first = arrived.sample == 0 && arrived.since_ns == request.arrival_ns;
+  begin_attempt(arrived, first ? request.arrival_ns : now_.at_ns);
+}
+
+// It is an ordinary request from here on.
+void RunRecorder::miss_fork(const Record& record) {
+  Live& missed = live(record.sequence);
+  missed.waited_ns = {};
+  enqueue(record.sequence, missed, now_.at_ns);
+}
+
+// It holds its parent's blocks and is in no queue.
+void RunRecorder::fork(const Record& record) {
+  ++now_[Column::kForks];
+  Live& child = live(record.sequence);
+  child.phase = Phase::kForking;
+  child.waited_ns = {};
+  child.waits_from.reset();
+  child.rows = child.rows_high = record.count;
+}
+
+void RunRecorder::demote(const Record& record) {
+  Live& demoted = live(record.sequence);
+  demoted.rows = 0;
+  enqueue(record.sequence, demoted, now_.at_ns);
+}
+
+void RunRecorder::admit(Live& live) {
+  // Taken in by the plan behind its arrival, when waits had been told already.
+  if (live.phase == Phase::kWaiting && !live.waits_from) {
+    live.waited_ns[static_cast<std::size_t>(Wait::kStep)] += now_.at_ns - live.since_ns;
+  }
+  add_waits(live);
+  leave_queue(live);
   live.phase = Phase::kPrefill;
   ++now_[Column::kRunning];
   trace_.end(live.track, now_.at_ns);
@@ -309,36 +424,36 @@ void RunRecorder::admit(std::uint32_t, Live& live) {
 }
 
 void RunRecorder::chunk(Live& live, std::uint32_t first, std::uint32_t count) {
-  if (first < live.rows_high) live.recomputed += std::min(first + count, live.rows_high) - first;
+  if (first < live.rows_high) {
+    requests_[live.request].recomputed += std::min(first + count, live.rows_high) - first;
+  }
   live.rows = first + count;
   commit_blocks(live, live.rows);
 }
 
-void RunRecorder::join(std::uint32_t request) {
-  Live& joined = live(request);
-  if (joined.phase == Phase::kDecode) return;  // it sat out, or drafts came and went
-  joined.phase = Phase::kDecode;
-  commit_blocks(joined, UINT32_MAX);
-  trace_.end(joined.track, now_.at_ns);
-  trace_.begin(joined.track, now_.at_ns, TraceWord::kDecode);
+void RunRecorder::join(Live& live) {
+  if (live.phase == Phase::kDecode) return;  // it sat out, or a step of it failed
+  live.phase = Phase::kDecode;
+  commit_blocks(live, UINT32_MAX);
+  trace_.end(live.track, now_.at_ns);
+  trace_.begin(live.track, now_.at_ns, TraceWord::kDecode);
 }
 
 void RunRecorder::preempt(const Record& record) {
   Live& victim = live(record.sequence);
-  preemption_ = {record.sequence, victim.attempt, record.count, record.aux, 0};
+  preemption_ = {record.sequence, record.count, record.aux, 0};
   ++now_[Column::kPreemptions];
   ++now_[Column::kPreempted];
   ++now_[Column::kWaiting];
   --now_[Column::kRunning];
-  ++victim.preemptions;
+  ++requests_[victim.request].preemptions;
   // Of H known tokens the last is not computed; each row in flight computes one more.
   const std::uint32_t rows =
       victim.phase == Phase::kDecode ? record.count - 1 + record.aux : victim.rows;
   victim.rows_high = std::max(victim.rows_high, rows);
-  victim.phase = Phase::kWaiting;
   victim.preempted_at_ns = now_.at_ns;
-  victim.waits_from = waits_ns_;
   victim.rows = 0;
+  enqueue(record.sequence, victim, now_.at_ns);
   const std::int64_t owned = std::int64_t{options_.block_ids} - 1 - blocks_in_[0];
   map_.preempted(static_cast<std::uint32_t>(owned));
 }
@@ -348,59 +463,87 @@ void RunRecorder::flush_preemption() {
   if (!preemption_) return;
   const PendingPreemption done = *preemption_;
   preemption_.reset();
+  Live& victim = live(done.sequence);
   files_[kPreemptionsFile].append(
-      fmt::format("{},{},{},{},{},{}\n", seconds(now_.at_ns, kTimePlaces), done.request,
-                  done.attempt, done.known, done.in_flight, done.blocks));
-  Live& victim = live(done.request);
+      fmt::format("{},{},{},{},{},{},{}\n", seconds(now_.at_ns, kTimePlaces), victim.request,
+                  victim.sample, victim.attempt, done.known, done.in_flight, done.blocks));
   victim.flow = ++flows_;
   trace_.instant(victim.track, now_.at_ns, TraceWord::kPreempt,
-                 {{TraceWord::kRequest, done.request},
+                 {{TraceWord::kRequest, victim.request},
                   {TraceWord::kKnownTokens, done.known},
                   {TraceWord::kRowsInFlight, done.in_flight},
                   {TraceWord::kBlocks, done.blocks}},
                  victim.flow);
   end_attempt(victim);
   ++victim.attempt;
-  begin_attempt(done.request, victim, now_.at_ns);
+  begin_attempt(victim, now_.at_ns);
 }
 
-void RunRecorder::end(std::uint32_t request, std::string_view reason, std::uint32_t emitted) {
-  Live* const found = find(request);
+void RunRecorder::end(std::uint32_t sequence, EndReason reason, std::uint32_t emitted) {
+  Live* const found = find(sequence);
   if (found == nullptr) return;
-  if (found->phase == Phase::kWaiting) {
-    stop_waiting(*found);
+  const std::uint32_t number = found->request;
+  Request& request = requests_[number];
+  if (found->phase == Phase::kWaiting || found->phase == Phase::kForking) {
+    const bool waited = found->waits_from || found->since_ns < now_.at_ns;
+    if (found->phase == Phase::kWaiting && waited && waits_upto_ns_ < now_.at_ns) {
+      departed_.push_back({number, found->since_ns, found->waits_from});
+      ++request.unsettled;
+    } else {
+      add_waits(*found);
+    }
+    leave_queue(*found);
   } else {
     --now_[Column::kRunning];
   }
   end_attempt(*found);
+  for (std::size_t i = 0; i < kWaits; ++i) request.waited_ns[i] += found->waited_ns[i];
+  // A sample's first token came out of the prompt's step.
+  const std::uint64_t tokens = std::uint64_t{emitted} + (found->sample > 0 ? 1 : 0);
+  request.emitted += tokens;
+  const bool whole = reason == EndReason::kStop || reason == EndReason::kLimit;
+  if (whole && tokens > 1 && request.first_token_ns >= 0) {
+    const auto decoded_ns = static_cast<std::uint64_t>(now_.at_ns - request.first_token_ns);
+    request.tpot_ns = std::max(request.tpot_ns, divide_half_up(decoded_ns, tokens - 1));
+  }
+  if (found->sample == 0 && whole && request.reason == EndReason::kStop) request.reason = reason;
+  if (reason == EndReason::kAborted && request.reason != EndReason::kNever) request.reason = reason;
+  if (reason == EndReason::kNever) request.reason = reason;
+  live_.erase(sequence);
+  if (--request.live > 0) return;
+  request.end_ns = now_.at_ns;
   ++now_[Column::kEnded];
-  write_request(request, *found, reason, emitted, true);
-  live_.erase(request);
+  end_request(number);
 }
 
-void RunRecorder::write_request(std::uint32_t request, const Live& live, std::string_view reason,
-                                std::uint32_t emitted, bool ended) {
-  std::string row = fmt::format("{},{},{},{},{}", request, seconds(live.arrival_ns, kTimePlaces),
-                                live.prompt, emitted, reason);
-  const std::int64_t e2el_ns = now_.at_ns - live.arrival_ns;
-  const bool token = live.first_token_ns >= 0;
-  const std::int64_t ttft_ns = live.first_token_ns - live.arrival_ns;
-  row += ended ? ',' + seconds(now_.at_ns, kTimePlaces) : ",";
-  row += token ? ',' + ms(ttft_ns) : ",";
-  const bool spaced = ended && token && emitted > 1;
-  row += spaced
-             ? ',' + ms(divide_half_up(static_cast<std::uint64_t>(e2el_ns - ttft_ns), emitted - 1))
-             : ",";
-  row += ended ? ',' + ms(e2el_ns) : ",";
+// Once everything of it is told.
+void RunRecorder::end_request(std::uint32_t number) {
+  const Request& request = requests_[number];
+  if (request.end_ns < 0 || request.unsettled > 0) return;
+  write_request(number, request, word_of(request.reason));
+  requests_.erase(number);
+}
+
+void RunRecorder::write_request(std::uint32_t number, const Request& request,
+                                std::string_view reason) {
+  const bool ended = request.end_ns >= 0;
+  const bool token = request.first_token_ns >= 0;
+  std::string row =
+      fmt::format("{},{},{},{},{},{}", number, seconds(request.arrival_ns, kTimePlaces),
+                  request.prompt, request.emitted, request.samples, reason);
+  row += ended ? ',' + seconds(request.end_ns, kTimePlaces) : ",";
+  row += token ? ',' + ms(request.first_token_ns - request.arrival_ns) : ",";
+  row += request.tpot_ns >= 0 ? ',' + ms(request.tpot_ns) : ",";
+  row += ended ? ',' + ms(request.end_ns - request.arrival_ns) : ",";
   std::int64_t queue_ns = 0;
   std::string parts;
-  for (const std::int64_t part_ns : live.waited_ns) {
+  for (const std::int64_t part_ns : request.waited_ns) {
     queue_ns += part_ns;
     parts += ',' + ms(part_ns);
   }
   row += ',' + ms(queue_ns) + parts;
-  row += fmt::format(",{},{},{},{}\n", live.preemptions, ms(live.preempted_ns), live.recomputed,
-                     live.blocks_most);
+  row += fmt::format(",{},{},{},{}\n", request.preemptions, ms(request.preempted_ns),
+                     request.recomputed, request.blocks_most);
   files_[kRequestsFile].append(row);
   ++rows_written_;
 }
@@ -412,7 +555,10 @@ void RunRecorder::step_done(const Record& record) {
   if (planned_.empty()) return;
   const PlannedStep step = planned_.front();
   planned_.pop_front();
-  copies_passed(index_of(Lane::kCompute), step.number);
+  // Its copies ran ahead of it in its lane; a host that polls may not have been told.
+  if (options_.copy_lane == Lane::kCompute) {
+    copies_passed(index_of(Lane::kCompute), step.number);
+  }
   // The lane is in order: a step begins when it is planned, or when the one before it is done.
   const std::int64_t begin_ns = std::max(step.planned_ns, last_result_ns_);
   last_result_ns_ = now_.at_ns;
@@ -493,7 +639,7 @@ void RunRecorder::sample() {
   now_[Column::kBlocksParked] = in(BlockState::kParked) + in(BlockState::kTaken);
   now_[Column::kStateSlots] = state_slots_.owned();
   now_[Column::kDraftSlots] = draft_slots_.owned();
-  if (options_.ledger != nullptr) now_.ledger = options_.ledger->positions_now();
+  if (ledger_) now_.positions = ledger_->positions();
   map_.occupied(static_cast<std::uint32_t>(now_[Column::kBlocksOwned]));
   timeline_.add(now_);
 }
@@ -513,8 +659,9 @@ void RunRecorder::write_counters() {
     const Column column = static_cast<Column>(i);
     write(name_of(column), [column](const TimelineRow& row) { return row[column]; });
   }
-  for (std::size_t i = 0; options_.ledger != nullptr && i < LedgerSample::kClasses; ++i) {
-    write(kLedgerNames[i], [i](const TimelineRow& row) { return row.ledger.positions[i]; });
+  for (std::size_t i = 0; ledger_ && i < kPositionClasses; ++i) {
+    write(fmt::format("ledger_{}", kPositionClassNames[i]),
+          [i](const TimelineRow& row) { return row.positions.of[i]; });
   }
 }
 
@@ -554,18 +701,22 @@ std::string RunRecorder::recording_json() const {
 
 std::optional<FileFailure> RunRecorder::finish() {
   flush_steps();
-  for (auto& [request, unfinished] : live_) {
-    if (unfinished.phase == Phase::kWaiting) stop_waiting(unfinished);
-    end_attempt(unfinished);
-    write_request(request, unfinished, "unfinished", 0, false);
+  if (!departed_.empty()) on_wait(Cause::kNone, now_.at_ns, now_.at_ns);
+  for (auto& [sequence, unfinished] : live_) {
+    if (unfinished.phase == Phase::kWaiting) add_waits(unfinished);
+    Request& request = requests_[unfinished.request];
+    for (std::size_t i = 0; i < kWaits; ++i) request.waited_ns[i] += unfinished.waited_ns[i];
+    if (unfinished.track != TrackId{}) end_attempt(unfinished);
   }
+  for (const auto& [number, unfinished] : requests_)
+    write_request(number, unfinished, "unfinished");
   write_counters();
   map_.finish();
   const auto whole = [this](std::string_view name, const std::string& content) {
     files_[name].open(path_of_(name));
     files_[name].append(content);
   };
-  whole("timeline.csv", timeline_csv(timeline_, options_.ledger != nullptr));
+  whole("timeline.csv", timeline_csv(timeline_, ledger_.has_value()));
   whole("blockmap.json", map_.json(options_.block_size));
   whole("recording.json", recording_json());
   std::optional<FileFailure> failure;

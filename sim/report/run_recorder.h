@@ -15,6 +15,7 @@
 
 #include "sim/core/run_observer.h"
 #include "sim/core/wait_reason.h"
+#include "sim/metrics/ledger.h"
 #include "sim/report/block_map.h"
 #include "sim/report/file_writer.h"
 #include "sim/report/perfetto_trace.h"
@@ -34,7 +35,8 @@ struct FileFailure {
 struct RecorderOptions {
   std::uint32_t block_ids = 1;  // block 0 counted
   std::uint32_t block_size = 16;
-  const LedgerSource* ledger = nullptr;  // null: no ledger columns
+  Lane copy_lane = Lane::kCompute;
+  std::optional<LedgerOptions> ledger{};  // nothing: no ledger columns
 };
 
 /// Follows a run by its journal alone and writes
@@ -57,6 +59,8 @@ class RunRecorder final : public RunObserver {
               const std::function<std::string(std::string_view)>& path_of);
 
   void on_arrival(std::uint32_t request, std::int64_t arrival_ns) override;
+  void on_sequence(SequenceId id, std::uint32_t request, std::uint32_t sample) override;
+  void on_end(std::uint32_t request, std::int64_t now_ns) override;
   void on_wait(Cause cause, std::int64_t from_ns, std::int64_t to_ns) override;
   void on_records(std::span<const std::byte> records, std::int64_t now_ns) override;
   void on_first_token(std::uint32_t request, std::int64_t now_ns) override;
@@ -70,29 +74,50 @@ class RunRecorder final : public RunObserver {
   const std::array<std::uint64_t, kDraftPlaces>& drafts_accepted() const { return accepted_; }
 
  private:
-  enum class Phase : std::uint8_t { kWaiting, kPrefill, kDecode };
+  /// kForking: a fork that is not in the queue, whether it holds its parent's blocks yet or not.
+  enum class Phase : std::uint8_t { kForking, kWaiting, kPrefill, kDecode };
   using Waits = std::array<std::int64_t, kWaits>;
 
-  /// A request that has not ended.
+  /// A sequence that has not ended.
   struct Live {
     Phase phase = Phase::kWaiting;
-    bool refused = false;  // NEVER; its end follows, or not
-    std::int64_t arrival_ns = 0;
-    std::int64_t first_token_ns = -1;
-    std::int64_t preempted_at_ns = -1;  // -1: it does not wait as a victim
-    std::int64_t preempted_ns = 0;      // waited as one
-    std::optional<Waits> waits_from;  // all waits when it began to wait; none: since the last plan
+    std::uint32_t request = 0;
+    std::uint32_t sample = 0;
+    std::int64_t since_ns = 0;          // it waits in the queue since then
+    std::optional<Waits> waits_from{};  // all waits at that time; none: it is since the last plan
     Waits waited_ns{};
-    std::uint32_t prompt = 0;
+    std::int64_t preempted_at_ns = -1;  // -1: it does not wait as a victim
     std::uint32_t attempt = 0;
-    std::uint32_t preemptions = 0;
-    std::uint64_t recomputed = 0;
+    std::uint32_t prompt = 0;
     std::uint32_t rows = 0;  // prompt rows in dispatched chunks
     std::uint32_t rows_high = 0;
-    std::uint32_t blocks_most = 0;
-    std::vector<BlockId> table;
+    std::vector<BlockId> table{};
     TrackId track{};
     std::uint64_t flow = 0;  // from its preemption
+  };
+  /// A request that has not ended, and what its ended sequences had.
+  struct Request {
+    std::int64_t arrival_ns = 0;
+    std::int64_t first_token_ns = -1;
+    std::int64_t end_ns = -1;
+    std::int64_t tpot_ns = -1;  // the longest of its sequences
+    std::uint32_t prompt = 0;
+    std::uint32_t samples = 0;    // sequences so far ...
+    std::uint32_t live = 0;       // ... that have not ended ...
+    std::uint32_t unsettled = 0;  // ... and that ended with waits nobody has told yet
+    std::uint64_t emitted = 0;
+    EndReason reason = EndReason::kStop;  // never or aborted where a sequence was, else the first's
+    Waits waited_ns{};
+    std::int64_t preempted_ns = 0;
+    std::uint32_t preemptions = 0;
+    std::uint64_t recomputed = 0;
+    std::size_t blocks_most = 0;  // of one sequence
+  };
+  /// A sequence that ended in the queue: what it waited for since the last plan is told with the next.
+  struct Departed {
+    std::uint32_t request = 0;
+    std::int64_t since_ns = 0;
+    std::optional<Waits> waits_from{};
   };
   struct Block {
     std::uint16_t tables = 0;
@@ -100,7 +125,8 @@ class RunRecorder final : public RunObserver {
     bool committed = false;
     bool taken = false;
     BlockState state = BlockState::kFree;
-    std::uint32_t owner = kNoOwner;
+    std::uint32_t owner = kNoOwner;    // a sequence
+    std::uint32_t request = kNoOwner;  // the owner's
   };
   /// Ids of a pool of slots that somebody owns.
   class Slots {
@@ -134,8 +160,7 @@ class RunRecorder final : public RunObserver {
     std::uint64_t count = 0;
   };
   struct PendingPreemption {
-    std::uint32_t request = 0;
-    std::uint32_t attempt = 0;
+    std::uint32_t sequence = 0;
     std::uint32_t known = 0;
     std::uint32_t in_flight = 0;
     std::uint32_t blocks = 0;
@@ -144,21 +169,28 @@ class RunRecorder final : public RunObserver {
   void take(const Record& record, std::span<const BlockId> ids);
   void take_ids(const Record& record, std::span<const BlockId> ids);
   void take_blocks(const Record& record, std::span<const BlockId> ids);
-  void settle(std::uint32_t id, Block& block, std::uint32_t owner);
+  void settle(std::uint32_t id, Block& block, std::uint32_t owner, std::uint32_t request);
   void commit_blocks(Live& live, std::uint32_t rows);
 
-  Live& live(std::uint32_t request);
-  Live* find(std::uint32_t request);
-  void admit(std::uint32_t request, Live& live);
+  Live& live(std::uint32_t sequence);
+  Live* find(std::uint32_t sequence);
+  void enqueue(std::uint32_t sequence, Live& live, std::int64_t since_ns);
+  void add_waits(Live& live);
+  void add_departed(const Waits& before, std::int64_t from_ns, std::int64_t to_ns);
+  void leave_queue(Live& live);
+  void arrive(const Record& record);
+  void miss_fork(const Record& record);
+  void fork(const Record& record);
+  void demote(const Record& record);
+  void admit(Live& live);
   void chunk(Live& live, std::uint32_t first, std::uint32_t count);
-  void join(std::uint32_t request);
+  void join(Live& live);
   void preempt(const Record& record);
   void flush_preemption();
-  void end(std::uint32_t request, std::string_view reason, std::uint32_t emitted);
-  void write_request(std::uint32_t request, const Live& live, std::string_view reason,
-                     std::uint32_t emitted, bool ended);
-  void stop_waiting(Live& live);
-  void begin_attempt(std::uint32_t request, Live& live, std::int64_t at_ns);
+  void end(std::uint32_t sequence, EndReason reason, std::uint32_t emitted);
+  void end_request(std::uint32_t number);
+  void write_request(std::uint32_t number, const Request& request, std::string_view reason);
+  void begin_attempt(Live& live, std::int64_t at_ns);
   void end_attempt(Live& live);
 
   void step_done(const Record& record);
@@ -176,14 +208,18 @@ class RunRecorder final : public RunObserver {
   PerfettoTrace trace_;
   BlockMap map_;
   Timeline timeline_;
+  std::optional<Ledger> ledger_;
 
   std::vector<Block> blocks_;
   std::array<std::int64_t, kBlockStates> blocks_in_{};
   Slots state_slots_, draft_slots_;
-  std::map<std::uint32_t, Live> live_;
-  std::vector<std::uint32_t> arrived_;  // since the last plan
-  std::vector<std::uint32_t> refused_;  // in these records
-  Waits waits_ns_{};                    // for each reason: how long the queue has waited for it
+  std::map<std::uint32_t, Live> live_;         // by sequence
+  std::map<std::uint32_t, Request> requests_;  // by number
+  std::vector<std::uint32_t> queued_;          // sequences, since the last plan
+  std::vector<std::uint32_t> refused_;         // in these records
+  std::vector<Departed> departed_;
+  std::int64_t waits_upto_ns_ = 0;  // what has been told of waits reaches up to here
+  Waits waits_ns_{};                // for each reason: how long the queue has waited for it
   TimelineRow now_;
   std::optional<PendingPreemption> preemption_;
 
@@ -196,7 +232,7 @@ class RunRecorder final : public RunObserver {
   std::uint64_t copies_queued_ = 0;  // since the last step was planned
   std::uint32_t steps_planned_ = 0;
 
-  TrackId engine_{}, requests_{}, compute_{};
+  TrackId engine_{}, clients_{}, compute_{};
   std::array<std::optional<TrackId>, kLanes> copy_tracks_;
   std::array<std::int64_t, kLanes> copies_done_ns_{};
   std::uint64_t flows_ = 0;

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include "sim/config/json_writer.h"
-#include "sim/report/run_fields.h"
+#include "sim/core/run_fields.h"
+#include "sim/report/field_text.h"
 #include "sim/report/text_report.h"
 
 namespace pinfold::sim {
@@ -61,39 +62,10 @@ void write_stall(JsonWriter& json, const StallReport& stall) {
 std::string json_report(const RunResult& result, const std::vector<ReportField>& fields) {
   JsonWriter json;
   json.open_object();
-  std::string_view group;
-  for (const ReportField& field : fields) {
-    const std::string_view name = field.name;
-    const std::size_t point = name.find('.');
-    const std::string_view own_group =
-        point == std::string_view::npos ? std::string_view() : name.substr(0, point);
-    if (own_group != group) {
-      if (!group.empty()) json.close();
-      group = own_group;
-      if (!group.empty()) json.key(group).open_object();
-    }
-    json.key(group.empty() ? name : name.substr(point + 1));
-    switch (field.kind) {
-      case ReportField::Kind::kNumber: json.number(field.text); break;
-      case ReportField::Kind::kText: json.string(field.text); break;
-      case ReportField::Kind::kNone: json.null(); break;
-    }
-  }
-  if (!group.empty()) json.close();
+  write_fields(json, fields);
   if (result.stall) write_stall(json, *result.stall);
   json.close();
   return json.finish();
-}
-
-/// RFC 4180: quotes around a field that needs them, a quote inside doubled.
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char letter : text) {
-    if (letter == '"') quoted += '"';
-    quoted += letter;
-  }
-  return quoted + '"';
 }
 
 std::string csv_report(const std::vector<ReportField>& fields) {

@@ -5,20 +5,10 @@
 #include <cstdint>
 #include <string>
 
+#include "sim/core/provenance.h"
 #include "sim/core/run_result.h"
-#include "sim/report/cost_provenance.h"
 
 namespace pinfold::sim {
-
-/// What repeats a run.
-struct Provenance {
-  std::string version;
-  std::string trace;          // as the user named it
-  std::string trace_digest;   // hexadecimal, of the requests
-  std::string config_digest;  // hexadecimal, of the resolved configuration
-  std::uint64_t seed = 0;
-  CostProvenance cost = {};
-};
 
 enum class ReportFormat : std::uint8_t { kText, kJson, kCsv, kMarkdown };
 

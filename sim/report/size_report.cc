@@ -2,9 +2,9 @@
 
 #include <string_view>
 
+#include "sim/config/decimal.h"
 #include "sim/config/json_writer.h"
 #include "sim/config/resolved_config.h"
-#include "sim/report/decimal.h"
 #include "sim/report/text_page.h"
 #include "sim/report/version.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "sim/config/decimal.h"
 #include "sim/metrics/latency.h"
-#include "sim/report/decimal.h"
 
 namespace pinfold::sim {
 

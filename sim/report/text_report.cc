@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "sim/report/decimal.h"
-#include "sim/report/run_fields.h"
+#include "sim/config/decimal.h"
+#include "sim/core/run_fields.h"
 #include "sim/report/text_page.h"
 
 namespace pinfold::sim {
@@ -142,6 +142,13 @@ void add_movement(TextPage& page, const RunResult& result) {
   page.line("Forks:", result.forks);
   page.line("Forks run as ordinary requests:", result.forks_missed);
   page.line("Forks demoted (sharing lost):", result.forks_demoted);
+  if (result.prefix_reuse) {
+    page.line("Prompt tokens looked up:", result.prefix_queries);
+    page.line("Prompt tokens found:", result.prefix_hits);
+    page.ratio("Prefix hit rate (%):", Unsigned128{result.prefix_hits} * 100,
+               result.prefix_queries);
+    page.line("Kept blocks evicted:", result.blocks_evicted);
+  }
   if (result.drafts_proposed > 0) {
     page.section("Drafts");
     page.line("Draft tokens proposed:", result.drafts_proposed);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "sim/report/decimal.h"
+#include "sim/config/decimal.h"
 
 namespace pinfold::sim {
 namespace {
@@ -88,15 +88,15 @@ std::string timeline_csv(const Timeline& timeline, bool with_ledger) {
   for (std::size_t i = 0; i < kColumns; ++i) {
     text += fmt::format(",{}", name_of(static_cast<Column>(i)));
   }
-  for (const char* name : kLedgerNames) {
-    if (with_ledger) text += fmt::format(",{}", name);
+  for (const char* name : kPositionClassNames) {
+    if (with_ledger) text += fmt::format(",ledger_{}", name);
   }
   text += '\n';
   for (const TimelineRow& row : timeline.rows()) {
     text += seconds(row.at_ns, 9);
     for (const std::int64_t value : row.values)
       fmt::format_to(std::back_inserter(text), ",{}", value);
-    for (const std::int64_t positions : row.ledger.positions) {
+    for (const std::int64_t positions : row.positions.of) {
       if (with_ledger) fmt::format_to(std::back_inserter(text), ",{}", positions);
     }
     text += '\n';

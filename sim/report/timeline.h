@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/metrics/position_class.h"
+
 namespace pinfold::sim {
 
 /// Columns of timeline.csv behind the time. Gauges say how it is at an instant, counters how often
@@ -38,30 +40,11 @@ const char* name_of(Column column);
 /// The first of the counters.
 inline constexpr Column kFirstCounter = Column::kSteps;
 
-/// Positions by class of the position ledger, in DESIGN's order: committed, in_flight, draft_reserve,
-/// known_reserve, surplus, tail_slack, parked, cached_idle, free. They sum to the capacity.
-struct LedgerSample {
-  static constexpr std::size_t kClasses = 9;
-  std::array<std::int64_t, kClasses> positions{};
-};
-inline constexpr std::array<const char*, LedgerSample::kClasses> kLedgerNames{
-    "ledger_committed",     "ledger_in_flight",   "ledger_draft_reserve",
-    "ledger_known_reserve", "ledger_surplus",     "ledger_tail_slack",
-    "ledger_parked",        "ledger_cached_idle", "ledger_free"};
-
-/// Where a timeline gets its ledger columns from.
-class LedgerSource {
- public:
-  virtual ~LedgerSource() = default;
-  /// The ledger after the records that the recorder has seen.
-  virtual LedgerSample positions_now() const = 0;
-};
-
 /// One instant: what is true after everything that happened at it.
 struct TimelineRow {
   std::int64_t at_ns = 0;
   std::array<std::int64_t, kColumns> values{};
-  LedgerSample ledger{};
+  PositionCounts positions{};  // by class of the ledger, where there is one
 
   std::int64_t& operator[](Column column) { return values[static_cast<std::size_t>(column)]; }
   std::int64_t operator[](Column column) const { return values[static_cast<std::size_t>(column)]; }

@@ -3,19 +3,21 @@
 // GeneratedTokens.
 //
 // The 2023 files have 7 fraction digits, CRLF line ends and no newline after the last row; the 2024
-// week has an offset (+00:00) and drops a fraction that is zero. Columns are found by their names, so
-// their order is free and others may stand among them; a UTF-8 byte order mark is skipped. The format
-// has no quotes.
+// week has an offset (+00:00) and drops a fraction that is zero; the multimodal trace has `T`, `Z`,
+// milliseconds, a column NumImages and another order of columns.
 
 #include <string>
 #include <string_view>
 
 #include "sim/trace/input_error.h"
 #include "sim/trace/request.h"
+#include "sim/trace/table_schema.h"
 
 namespace pinfold::sim {
 
-/// Reads a trace file. Arrivals are rebased to the first one. An error names path, line and column;
+TableSchema azure_csv();
+
+/// Reads a trace file whole. Arrivals are rebased to the first one. An error names path, line and column;
 /// rows that go back in time are one.
 Outcome<Trace> read_azure_csv(const std::string& path);
 

@@ -38,9 +38,19 @@ enum class Verb : std::uint8_t {
   kDemote,   // a waiting fork is requeued with its whole prompt; count: prompt
   kEnd,      // detail: reason; count: tokens emitted
   kPassed,   // the caller reports that a lane passed a ticket; count: lane; aux: ticket
+  // Prefix reuse (src/scheduler/prefixes.cc), where it is on:
+  kKeys,  // what a request's blocks hold, behind its kArrive; count: words, a key in two, low word
+          // first: of each whole block from the first on, then of the tail; aux: position where the
+          // tail ends, 0: no tail
+  kHit,  // at admission, behind kAnswer: shares published blocks, each gets an owner (an idle one its
+  // first); count: ids, of the table from its first entry on; aux: rows shared so far, the new
+  // C; detail 1: one id behind these, whose first rows are copied: kPark and kCopyQueued follow
+  kPublish,  // findable from here on, behind the kResult that completed the rows; count: ids, of the
+             // table from entry `aux` on; detail 1: one id, of which the tail's rows count
+  kEvict,    // idle ids lose their content and are free; the kAcquire that follows takes them
 };
 
-/// One record; `ids` block ids follow it in the stream.
+/// One record; ids_after() block ids (for kKeys: words) follow it in the stream.
 struct Record {
   Verb verb;
   PoolKind pool;
@@ -59,7 +69,11 @@ constexpr std::uint32_t ids_after(const Record& record) {
     case Verb::kRelease:
     case Verb::kPark:
     case Verb::kUnpark:
-    case Verb::kCopyQueued: return record.count;
+    case Verb::kCopyQueued:
+    case Verb::kKeys:
+    case Verb::kHit:
+    case Verb::kPublish:
+    case Verb::kEvict: return record.count;
     default: return 0;
   }
 }

@@ -46,13 +46,13 @@ class LockedScheduler {
  public:
   explicit LockedScheduler(const SchedulerOptions& options) : scheduler_(options) {}
 
-  Arrival add(const RequestSpec& spec) {
+  Arrival add(const RequestSpec& spec, const PromptKeys& keys = {}) {
     const std::lock_guard lock(mutex_);
-    return add_nolock(spec);
+    return add_nolock(spec, keys);
   }
-  Arrival fork(SequenceId parent, const RequestSpec& spec) {
+  Arrival fork(SequenceId parent, const RequestSpec& spec, const PromptKeys& keys = {}) {
     const std::lock_guard lock(mutex_);
-    return fork_nolock(parent, spec);
+    return fork_nolock(parent, spec, keys);
   }
   bool abort(SequenceId id) {
     const std::lock_guard lock(mutex_);
@@ -146,13 +146,13 @@ class LockedScheduler {
   }
 
  private:
-  Arrival add_nolock(const RequestSpec& spec) {
+  Arrival add_nolock(const RequestSpec& spec, const PromptKeys& keys) {
     const SequenceId id{next_id_++};
-    return {id, scheduler_.add(id, spec)};
+    return {id, scheduler_.add(id, spec, keys)};
   }
-  Arrival fork_nolock(SequenceId parent, const RequestSpec& spec) {
+  Arrival fork_nolock(SequenceId parent, const RequestSpec& spec, const PromptKeys& keys) {
     const SequenceId id{next_id_++};
-    return {id, scheduler_.fork(parent, id, spec)};
+    return {id, scheduler_.fork(parent, id, spec, keys)};
   }
   std::vector<Ended> take_ended_nolock() {
     const std::span<const Ended> ended = scheduler_.ended();

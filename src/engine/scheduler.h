@@ -30,14 +30,20 @@ class Scheduler {
   /// Queues a request. `id` must be greater than every id before it. kNever: the prompt exceeds
   /// max_model_len, or its least footprint exceeds an empty pool (rule O3); it is then not kept. The
   /// limit is clipped so that prompt + limit - 1 <= max_model_len. O(1) for arrivals in order.
-  Answer add(SequenceId id, const RequestSpec& spec) { return core_.add(id, spec); }
+  ///
+  /// `keys` say what the blocks hold (sequence/request.h); with options().reuse the request shares
+  /// published blocks when it is admitted, and publishes its own as results complete them. They are copied.
+  Answer add(SequenceId id, const RequestSpec& spec, const PromptKeys& keys = {}) {
+    return core_.add(id, spec, keys);
+  }
 
   /// Queues a fork of a live parent at its settled count C (rule O8). A prompt that goes on beyond C
   /// takes the prompt path: complete blocks are shared, the tail is copied if C ends inside a block.
   /// Otherwise the decode path: the child inherits C + 1 known tokens and yields `limit` new ones. A
   /// parent that does not run, or with C = 0, makes it an ordinary request (stats().forks_missed).
-  Answer fork(SequenceId parent, SequenceId child, const RequestSpec& spec) {
-    return core_.fork(parent, child, spec);
+  Answer fork(SequenceId parent, SequenceId child, const RequestSpec& spec,
+              const PromptKeys& keys = {}) {
+    return core_.fork(parent, child, spec, keys);
   }
 
   /// Ends a request in any phase. Storage that queued work may still touch parks behind it. Results

@@ -12,10 +12,12 @@ constexpr std::uint32_t kIdsMax = std::uint32_t{1} << 31;  // the ring's size mu
 
 }  // namespace
 
-Pool::Pool(const PoolOptions& options) : options_(options) {
+Pool::Pool(const PoolOptions& options)
+    : options_(options), idle_(options.reuse ? options.ids : 0, options.eviction) {
   PINFOLD_CHECK(options.ids >= 1, "O2", "a pool counts the never-issued id 0");
   PINFOLD_CHECK(options.ids <= kIdsMax, "O2", "a pool of " + std::to_string(options.ids) + " ids");
   owners_.resize(options.ids);
+  if (options.reuse) kept_.resize(options.ids);
   ring_.resize(std::bit_ceil(options.ids));
   mask_ = static_cast<std::uint32_t>(ring_.size()) - 1;
   free_count_ = options.ids - 1;
@@ -46,15 +48,15 @@ void Pool::throw_owners(const char* rule, const char* what, BlockId id) const {
 std::uint32_t Pool::owners(BlockId id) const { return owners_[checked_index(id)].all; }
 std::uint32_t Pool::holds(BlockId id) const { return owners_[checked_index(id)].holds; }
 
-void Pool::take(std::span<BlockId> out) {
-  PINFOLD_CHECK(out.size() <= free_count_, "O3",
-                "asked for " + std::to_string(out.size()) + " of " + std::to_string(free_count_) +
-                    " available ids: count first, then take");
-  if (kMutantsBuild && out.size() > free_count_) {
-    std::fill(out.begin() + free_count_, out.end(), kNoBlock);
-    out = out.first(free_count_);
+std::size_t Pool::take(std::span<BlockId> out) {
+  PINFOLD_CHECK(out.size() <= available().value, "O3",
+                "asked for " + std::to_string(out.size()) + " of " +
+                    std::to_string(available().value) + " available ids: count first, then take");
+  if (kMutantsBuild && out.size() > available().value) {
+    std::fill(out.begin() + available().value, out.end(), kNoBlock);
+    out = out.first(available().value);
   }
-  const std::uint32_t count = static_cast<std::uint32_t>(out.size());
+  const std::uint32_t count = std::min(static_cast<std::uint32_t>(out.size()), free_count_);
   const bool fifo = options_.free_order == FreeOrder::kFifo;
   const std::uint32_t first = fifo ? head_ : head_ + free_count_ - count;
   for (std::uint32_t n = 0; n < count; ++n) {
@@ -67,7 +69,48 @@ void Pool::take(std::span<BlockId> out) {
   }
   if (fifo) head_ += count;
   free_count_ -= count;
-  acquired_ += count;
+  for (std::size_t n = count; n < out.size(); ++n) {
+    const BlockId id = idle_.pop();
+    Owners& owners = owners_[index_of(id)];
+    if (owners.all != 0) [[unlikely]]
+      throw_owners("O2", "evicted with owners: ", id);
+    kept_[index_of(id)] = 0;
+    owners.all = 1;
+    out[n] = id;
+  }
+  acquired_ += out.size();
+  peak_owned_ = std::max(peak_owned_, owned().value);
+  return out.size() - count;
+}
+
+void Pool::keep(BlockId id) {
+  PINFOLD_CHECK(options_.reuse, "prefix", "this pool keeps no content");
+  Owners& owners = owners_[checked_index(id)];
+  if (owners.all == 0) [[unlikely]]
+    throw_owners("prefix", "content of a free id is kept: ", id);
+  if (kept_[index_of(id)] != 0) return;
+  kept_[index_of(id)] = 1;
+  idle_.keep(id);
+}
+
+void Pool::share(std::span<const BlockId> ids) {
+  for (const BlockId id : ids) {
+    const Owners& owners = owners_[checked_index(id)];
+    if (owners.all == 0 && !is_idle(id)) [[unlikely]]
+      throw_owners("O2", "share of free ", id);
+    if (owners.all == kOwnersMax) [[unlikely]]
+      throw_owners("O2", "too many pins of ", id);
+  }
+  for (const BlockId id : ids) {
+    Owners& owners = owners_[index_of(id)];
+    if (owners.all == 0) {
+      idle_.remove(id);
+      ++revived_;
+    } else if (owners.holds == owners.all) {
+      --parked_;  // a parked id is owned by a table again
+    }
+    ++owners.all;
+  }
   peak_owned_ = std::max(peak_owned_, owned().value);
 }
 
@@ -101,6 +144,11 @@ void Pool::unpin(BlockId id) {
 }
 
 void Pool::push_free(BlockId id) {
+  if (keeps(id)) {
+    idle_.add(id);
+    ++freed_;
+    return;
+  }
   ring_[(head_ + free_count_) & mask_] = id;
   ++free_count_;
   ++freed_;
@@ -121,6 +169,7 @@ void Pool::drop(BlockId id) {
 
 template <class Next>
 std::size_t Pool::free_sole(std::size_t count, std::uint32_t sole, Next next) {
+  if (options_.reuse) return 0;  // each id may go idle instead
   const std::uint32_t first = head_ + free_count_;
   std::size_t freed = 0;
   for (; freed < count; ++freed) {
@@ -194,6 +243,15 @@ std::vector<BlockId> Pool::free_list() const {
   return list;
 }
 
+std::vector<BlockId> Pool::kept_list() const {
+  std::vector<BlockId> list;
+  for (std::uint32_t id = 1; id < kept_.size(); ++id) {
+    if (kept_[id] != 0) list.push_back(BlockId{id});
+  }
+  if (options_.eviction == Eviction::kFifo) idle_.sort_by_age(list);
+  return list;
+}
+
 void Pool::audit() const {
   std::vector<bool> listed(options_.ids);
   for (const BlockId id : free_list()) {
@@ -201,6 +259,16 @@ void Pool::audit() const {
     PINFOLD_CHECK(!listed[index_of(id)], "law 1", describe(id) + " is on the free list twice");
     listed[index_of(id)] = true;
   }
+  std::uint32_t idle_ids = 0;
+  for (const BlockId id : idle_list()) {
+    PINFOLD_CHECK(owners(id) == 0, "law 1", describe(id) + " is idle");
+    PINFOLD_CHECK(!listed[index_of(id)], "law 1",
+                  describe(id) + " is idle and free, or idle twice");
+    PINFOLD_CHECK(keeps(id), "law 1", describe(id) + " is idle and holds nothing");
+    listed[index_of(id)] = true;
+    ++idle_ids;
+  }
+  PINFOLD_CHECK(idle_ids == idle_.size(), "law 1", std::to_string(idle_ids) + " ids are idle");
   std::uint32_t owned_ids = 0;
   std::uint32_t parked_ids = 0;
   for (std::uint32_t index = 1; index < options_.ids; ++index) {
@@ -214,9 +282,10 @@ void Pool::audit() const {
   PINFOLD_CHECK(owners_[0].all == 0, "O2", "id 0 has owners");
   PINFOLD_CHECK(owned_ids == owned().value, "law 1",
                 std::to_string(owned_ids) + " ids have owners");
-  PINFOLD_CHECK(acquired_ == freed_ + owned_ids, "law 3",
-                std::to_string(acquired_) + " ids were issued, " + std::to_string(freed_) +
-                    " came back and " + std::to_string(owned_ids) + " are owned");
+  PINFOLD_CHECK(acquired_ + revived_ == freed_ + owned_ids, "law 3",
+                std::to_string(acquired_) + " ids were issued, " + std::to_string(revived_) +
+                    " revived, " + std::to_string(freed_) + " came back and " +
+                    std::to_string(owned_ids) + " are owned");
   PINFOLD_CHECK(parked_ids == parked_, "law 2", std::to_string(parked_ids) + " ids are parked");
 }
 

@@ -8,12 +8,20 @@
 namespace pinfold {
 namespace {
 
+// A prefix can be shared only up to where every kind of storage has it, and no state slot keeps a state
+// of an earlier count: with state nothing is ever found, so nothing is kept either.
+bool reuses(const SchedulerOptions& options) {
+  return options.reuse == Switch::kOn && options.state == Switch::kOff;
+}
+
 std::array<PoolOptions, kPoolKinds> pool_options(const SchedulerOptions& options) {
   const auto pool = [&](PoolKind kind, std::uint32_t ids) {
     return PoolOptions{ids, options.release_order, options.free_order, kind};
   };
-  return {pool(PoolKind::kBlocks, options.block_ids),
-          pool(PoolKind::kStateSlots, options.state_ids),
+  PoolOptions blocks = pool(PoolKind::kBlocks, options.block_ids);
+  blocks.reuse = reuses(options);
+  blocks.eviction = options.eviction;
+  return {blocks, pool(PoolKind::kStateSlots, options.state_ids),
           pool(PoolKind::kDraftSlots, options.draft_ids), pool(PoolKind::kHostBlocks, 1)};
 }
 
@@ -24,7 +32,9 @@ Core::Core(const SchedulerOptions& options)
       // The chapter's literal growth test asks something of every row in every step, so no row is
       // steady under it.
       fast_(options.fast_path == Switch::kOn && options.growth_check == GrowthCheck::kShortfall),
-      pools_(pool_options(options)) {
+      reuse_(reuses(options)),
+      pools_(pool_options(options)),
+      prefixes_(reuse_ ? options.block_ids : 0) {
   PINFOLD_CHECK(options.block_size.value > 0, "O1", "a block holds at least one position");
   PINFOLD_CHECK(options.overlap < kFlightsMax, "O15", "overlap is 0, 1 or 2");
   PINFOLD_CHECK(options.max_sequences > 0, "options", "at least one sequence runs");
@@ -64,7 +74,7 @@ bool Core::fits_ever(const RequestSpec& spec, TokenCount prompt) const {
   return blocks_for(least, options_.block_size) <= pools_.blocks().usable();
 }
 
-Answer Core::add(SequenceId id, const RequestSpec& spec) {
+Answer Core::add(SequenceId id, const RequestSpec& spec, const PromptKeys& keys) {
   PINFOLD_CHECK(spec.prompt.value >= 1, "O3", "a request has a prompt");
   RequestSpec bounded = spec;
   if (spec.prompt <= options_.max_model_len) {
@@ -85,6 +95,7 @@ Answer Core::add(SequenceId id, const RequestSpec& spec) {
   sequence.spec = bounded;
   sequence.rows.history = spec.prompt;
   note(Verb::kArrive, sequence, spec.prompt.value, spec.limit.value);
+  remember_keys(sequence, keys);
   waiting_.insert(sequence, slot);
   return Answer::kOk;
 }
@@ -103,7 +114,8 @@ void Core::acquire_blocks(Sequence& sequence, BlockCount count) {
   const std::size_t before = sequence.table.size();
   sequence.table.resize(before + count.value);
   const std::span<BlockId> fresh = std::span(sequence.table).subspan(before);
-  pools_.blocks().take(fresh);
+  const std::size_t evicted = pools_.blocks().take(fresh);
+  if (evicted > 0) forget(sequence, fresh.last(evicted));
   if (mutant_is(Mutant::kBlockZeroInTable) && before == 3) fresh[0] = kNoBlock;
   note_ids(Verb::kAcquire, PoolKind::kBlocks, sequence, fresh);
 }
@@ -183,6 +195,7 @@ void Core::let_go(Sequence& sequence) {
     ++stats_.parked;
   }
   sequence.copy_ticket = Ticket{};
+  if (reuse_) stop_publishing(sequence);
 }
 
 // ---- membership ------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 //   running.cc   growth, shrink, sit-outs and preemption of running sequences
 //   forks.cc     waiting forks: pins, copies, demotion
 //   prompts.cc   chunks of unfinished prompts, then admissions
+//   prefixes.cc  hits at admission, blocks made findable, eviction
 //   results.cc   commit, ends, failed steps, fences
 //   steady.cc    the fast path: rows that need no visit
 //   inspect.cc   views, wait reasons, hash, audit
@@ -16,9 +17,11 @@
 
 #include "base/journal.h"
 #include "pool/fence_holds.h"
+#include "pool/prefix_index.h"
 #include "scheduler/options.h"
 #include "scheduler/plan.h"
 #include "scheduler/stats.h"
+#include "scheduler/step_heap.h"
 #include "scheduler/waiting_queue.h"
 
 namespace pinfold {
@@ -53,8 +56,8 @@ class Core {
  public:
   explicit Core(const SchedulerOptions& options);
 
-  Answer add(SequenceId id, const RequestSpec& spec);
-  Answer fork(SequenceId parent, SequenceId child, const RequestSpec& spec);
+  Answer add(SequenceId id, const RequestSpec& spec, const PromptKeys& keys);
+  Answer fork(SequenceId parent, SequenceId child, const RequestSpec& spec, const PromptKeys& keys);
   bool abort(SequenceId id);
   void plan_step(StepPlan& plan);
   void on_step_complete(const StepResult& result);
@@ -105,20 +108,13 @@ class Core {
     std::uint64_t generation;
     SlotIndex slot;
   };
-  struct LimitEntry {
-    std::uint64_t step;  // in which the row plans its last row
-    std::uint64_t join;
-    std::uint64_t generation;
-    SlotIndex slot;
-  };
-
   // core.cc
   void note(Verb verb, const Sequence& sequence, std::uint32_t count = 0, std::uint32_t aux = 0,
             std::uint16_t detail = 0);
   void note_ids(Verb verb, PoolKind pool, const Sequence& sequence, std::span<const BlockId> ids,
                 std::uint32_t aux = 0);
   bool fits_ever(const RequestSpec& spec, TokenCount prompt) const;
-  Demand demand_of(const Sequence& sequence) const;
+  Demand demand_of(const Sequence& sequence) const;  // without reuse
   void acquire_blocks(Sequence& sequence, BlockCount count);
   BlockId acquire_slot(PoolKind pool, const Sequence& sequence);
   void join_running(SlotIndex slot, Phase phase);
@@ -163,8 +159,33 @@ class Core {
   void plan_forks(Pass& pass);
   Cause try_fork(Pass& pass, SlotIndex slot);
   void grant_fork(Pass& pass, SlotIndex slot, const ForkShape& shape);
+  void queue_block_copy(StepPlan& plan, const Sequence& sequence, BlockId from, BlockId to,
+                        TokenCount valid);
   void demote_fork(SlotIndex slot);
   bool demote_youngest_fork();
+
+  // prefixes.cc
+  struct Prefix {
+    BlockCount blocks;        // shared whole
+    BlockId tail = kNoBlock;  // the block behind them whose first rows are copied, if any
+    TokenCount rows;          // rows that need not be computed
+    BlockCount revived;       // idle ids among the shared ones
+    PrefixNode node = kRootNode;
+  };
+  void remember_keys(Sequence& sequence, const PromptKeys& keys);
+  Prefix find_prefix(const Sequence& sequence, std::vector<BlockId>& blocks) const;
+  Demand demand_behind(const Sequence& sequence, Prefix& prefix) const;
+  void share_prefix(Pass& pass, Sequence& sequence, const Prefix& prefix,
+                    std::span<const BlockId> blocks);
+  void copy_tail(Pass& pass, Sequence& sequence, const Prefix& prefix);
+  void book_prefix(const Sequence& sequence, const Prefix& prefix);
+  void forget(const Sequence& taker, std::span<const BlockId> evicted);
+  void start_publishing(Sequence& sequence, BlockCount keyed, PrefixNode node);
+  void stop_publishing(Sequence& sequence);
+  void find_due(PrefixState& prefix) const;
+  void publish_due(std::uint64_t step);
+  void publish(Sequence& sequence);
+  void publish_tail(Sequence& sequence);
 
   // prompts.cc
   void plan_prompts(Pass& pass);
@@ -188,13 +209,16 @@ class Core {
   void promote_steady(std::uint64_t step);
   bool may_be_steady(const Sequence& sequence) const;
   void make_steady(SlotIndex slot, std::uint64_t step);
+  void expect_publication(SlotIndex slot);
   void make_explicit(SlotIndex slot);
   RowCounts rows_of(const Sequence& sequence) const;
   TokenCount emitted_of(const Sequence& sequence) const;
 
   SchedulerOptions options_;
   bool fast_ = false;
+  bool reuse_ = false;  // prefixes are reused
   Pools pools_;
+  PrefixIndex prefixes_;
   FenceHolds holds_;
   Journal journal_;
   SchedulerStats stats_;
@@ -216,7 +240,8 @@ class Core {
 
   // The fast path's books; empty when it is off.
   std::vector<std::vector<WheelEntry>> wheel_;  // by step mod B: rows that cross a block then
-  std::vector<LimitEntry> limits_;              // min-heap by (step, join)
+  StepHeap limits_;                             // rows that plan their last row in a step
+  StepHeap publishers_;                         // rows whose result makes a block findable
   std::uint32_t steady_rows_ = 0;
   std::uint64_t steady_context_ = 0;  // sum of C + F over steady rows
 
@@ -225,6 +250,8 @@ class Core {
   // Buffers of one call, kept for their capacity.
   std::vector<Visit> visits_;
   std::vector<SlotIndex> due_;
+  std::vector<SlotIndex> publish_due_;
+  std::vector<BlockId> hits_;
 };
 
 }  // namespace pinfold

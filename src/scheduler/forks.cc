@@ -14,7 +14,8 @@ bool is_sole_owner(const Pool& pool, BlockId id) { return pool.owners(id) - pool
 
 }  // namespace
 
-Answer Core::fork(SequenceId parent_id, SequenceId child_id, const RequestSpec& spec) {
+Answer Core::fork(SequenceId parent_id, SequenceId child_id, const RequestSpec& spec,
+                  const PromptKeys& keys) {
   PINFOLD_CHECK(spec.prompt.value >= 1, "O3", "a request has a prompt");
   const SlotIndex parent_slot = store_.find(parent_id);
   SequenceView parent;
@@ -25,7 +26,7 @@ Answer Core::fork(SequenceId parent_id, SequenceId child_id, const RequestSpec& 
     Sequence named;
     named.id = child_id;
     note(Verb::kForkMissed, named, 0, value_of(parent_id));
-    return add(child_id, spec);
+    return add(child_id, spec, keys);
   }
 
   RequestSpec bounded = spec;
@@ -35,7 +36,7 @@ Answer Core::fork(SequenceId parent_id, SequenceId child_id, const RequestSpec& 
   }
   if (!fits_ever(bounded, known)) {
     bounded.prompt = known;  // what it would have to compute: never a shorter request in its place
-    return add(child_id, bounded);
+    return add(child_id, bounded, keys);
   }
 
   const SlotIndex slot = store_.create(child_id);
@@ -48,6 +49,7 @@ Answer Core::fork(SequenceId parent_id, SequenceId child_id, const RequestSpec& 
   child.parent = parent_id;
   child.parent_epoch = parent.epoch;
   note(Verb::kArrive, child, spec.prompt.value, spec.limit.value);
+  remember_keys(child, keys);
   forks_.push_back(slot);
   if (options_.state == Switch::kOff) {
     pin_parent(child, parent);
@@ -253,23 +255,12 @@ void Core::grant_fork(Pass& pass, SlotIndex slot, const ForkShape& shape) {
 
   // 2. Its own blocks; the first one receives the tail.
   acquire_blocks(child, shape.fresh);
-  const TokenCount block_size = options_.block_size;
+  const TokenCount before(shape.shared.value * options_.block_size.value);
   for (std::size_t n = 0; n < sources.size(); ++n) {
-    Copy copy{PoolKind::kBlocks, sources[n], kNoBlock, TokenCount(0)};
-    if (n == 0 && shape.copy_tail) {
-      copy.to = child.table[shape.shared.value];
-      const TokenCount before(shape.shared.value * block_size.value);
-      copy.rows =
-          options_.tail_copy == TailCopy::kWholeBlock ? block_size : child.rows.processed - before;
-      if (mutant_is(Mutant::kTailCopyShort)) {
-        copy.rows = child.rows.processed - before - TokenCount(1);
-      }
-      ++stats_.block_copies;
-    }
-    if (mutant_is(Mutant::kBlockZeroCopied) && copy.to == kNoBlock) copy.from = kNoBlock;
-    const std::array<BlockId, 2> ids{copy.from, copy.to};
-    note_ids(Verb::kCopyQueued, PoolKind::kBlocks, child, ids, copy.rows.value);
-    plan.copies.push_back(copy);
+    const bool copied = n == 0 && shape.copy_tail;
+    const BlockId to = copied ? child.table[shape.shared.value] : kNoBlock;
+    queue_block_copy(plan, child, sources[n], to,
+                     copied ? child.rows.processed - before : TokenCount(0));
   }
 
   // 3. Its own state slot.
@@ -298,6 +289,7 @@ void Core::grant_fork(Pass& pass, SlotIndex slot, const ForkShape& shape) {
   ++stats_.forks;
   if (copies) child.fork_step = StepNumber{pass.step};
   child.prompt_end = child.rows.history;
+  if (!child.prefix.empty()) start_publishing(child, BlockCount(0), kRootNode);
   if (shape.decode) {
     child.prompt_end = child.rows.processed;
     join_running(slot, Phase::kDecode);
@@ -306,6 +298,21 @@ void Core::grant_fork(Pass& pass, SlotIndex slot, const ForkShape& shape) {
     join_running(slot, Phase::kPrefill);
     plan_chunk(pass, child);
   }
+}
+
+// `valid` rows count; without a destination the source is only released.
+void Core::queue_block_copy(StepPlan& plan, const Sequence& sequence, BlockId from, BlockId to,
+                            TokenCount valid) {
+  Copy copy{PoolKind::kBlocks, from, to, valid};
+  if (to != kNoBlock) {
+    if (options_.tail_copy == TailCopy::kWholeBlock) copy.rows = options_.block_size;
+    if (mutant_is(Mutant::kTailCopyShort)) copy.rows = valid - TokenCount(1);
+    ++stats_.block_copies;
+  }
+  if (mutant_is(Mutant::kBlockZeroCopied) && to == kNoBlock) copy.from = kNoBlock;
+  const std::array<BlockId, 2> ids{copy.from, to};
+  note_ids(Verb::kCopyQueued, PoolKind::kBlocks, sequence, ids, copy.rows.value);
+  plan.copies.push_back(copy);
 }
 
 // The fork gives its pins back and is requeued with its whole prompt (decision 7).

@@ -126,6 +126,7 @@ std::vector<WaitReason> Core::explain_wait() const {
     reasons.push_back(reason);
   }
   bool head = true;
+  std::vector<BlockId> hits;
   waiting_.for_each([&](SlotIndex slot) {
     const Sequence& sequence = store_[slot];
     WaitReason reason;
@@ -140,7 +141,12 @@ std::vector<WaitReason> Core::explain_wait() const {
     } else if (running_.size() >= options_.max_sequences) {
       reason.cause = Cause::kRunLimit;
     } else {
-      reason = for_demand(reason, demand_of(sequence));
+      Demand demand = demand_of(sequence);
+      if (!sequence.prefix.empty()) {
+        Prefix prefix = find_prefix(sequence, hits);
+        demand = demand_behind(sequence, prefix);
+      }
+      reason = for_demand(reason, demand);
     }
     if (reason.cause == Cause::kNone && !head) {
       reason.cause = Cause::kPressure;  // it would fit, but the head of the queue goes first
@@ -225,6 +231,14 @@ std::uint64_t Core::state_hash() const {
     mix.add(sequence.table);
     mix.add(index_of(sequence.state));
     mix.add(index_of(sequence.draft));
+    const PrefixState& prefix = sequence.prefix;
+    if (prefix.empty()) return;
+    mix.add(prefix.keys.size());
+    for (const std::uint64_t key : prefix.keys) mix.add(key);
+    mix.add(prefix.tail_end.value);
+    mix.add(prefix.tail);
+    mix.add(std::uint64_t{prefix.keyed} << 32 | (prefix.tail_keyed ? 1 : 0));
+    mix.add(prefixes_.chain_of(prefix.node));
   });
   for (const std::vector<SlotIndex>* list : {&running_, &forks_}) {
     mix.add(list->size());
@@ -234,6 +248,13 @@ std::uint64_t Core::state_hash() const {
   for (const Left& left : left_pending_) mix.add(value_of(left.sequence));
   for (std::uint32_t index = 0; index < kPoolKinds; ++index) {
     mix.add(pools_.of(PoolKind{static_cast<std::uint8_t>(index)}).free_list());
+  }
+  if (reuse_) {
+    mix.add(pools_.blocks().idle_list());
+    for (const BlockId id : pools_.blocks().kept_list()) {
+      mix.add(index_of(id));
+      mix.add(prefixes_.content_of(id));
+    }
   }
   for (const Hold& hold : holds_.holds()) {
     // A ticket of the copy lane may be one that has long been due: a lost event.
@@ -253,6 +274,7 @@ std::uint64_t Core::state_hash() const {
 void Core::audit() const {
   pools_.audit();
   holds_.audit(pools_);
+  std::uint64_t nodes_held = 0;
 
   // Law 2 with the tables: sum of owners == table entries + holds, id by id.
   std::array<std::vector<std::uint32_t>, kPoolKinds> entries;
@@ -309,8 +331,15 @@ void Core::audit() const {
                         sequence.table.size(),
                     "O6", name + " is steady with a table other than its need");
     }
+    if (sequence.prefix.node != kRootNode) ++nodes_held;
+    PINFOLD_CHECK(runs || sequence.prefix.node == kRootNode, "prefix",
+                  name + " waits and refers to a content");
+    PINFOLD_CHECK(
+        sequence.prefix.keyed <= full_blocks_in(rows.processed, options_.block_size).value,
+        "prefix", name + " has published rows that it has not processed");
     ++queued;
   });
+  prefixes_.audit(pools_.blocks(), nodes_held);
   const std::size_t in_queues = waiting_.size() + forks_.size() + running_.size();
   PINFOLD_CHECK(
       queued == in_queues, "queues",

@@ -49,6 +49,8 @@ struct SchedulerOptions {
   SoleOwner sole_owner = SoleOwner::kCopy;
   TailCopy tail_copy = TailCopy::kWholeBlock;
   CopyLane copy_lane = CopyLane::kCompute;
+  Switch reuse = Switch::kOff;  // blocks of equal prefixes are shared (scheduler/prefixes.cc)
+  Eviction eviction = Eviction::kLru;
   Switch demote = Switch::kOn;     // before a stall, requeue the youngest waiting fork
   Switch fast_path = Switch::kOn;  // off: visit every row of every step; the same bytes
 };

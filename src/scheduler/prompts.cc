@@ -81,6 +81,12 @@ Cause Core::try_admit(Pass& pass, SlotIndex slot) {
     return Cause::kFence;
   }
   Availability availability = pools_.answer(demand);
+  Prefix prefix;
+  if (!sequence.prefix.empty() && availability.answer != Answer::kNever) {
+    prefix = find_prefix(sequence, hits_);
+    demand = demand_behind(sequence, prefix);
+    availability = pools_.answer(demand);
+  }
   if (mutant_is(Mutant::kLaterOnEmptyPool) && pools_.blocks().owned().value == 0 &&
       sequence.later_causes == 0) {
     availability.answer = Answer::kLater;
@@ -105,12 +111,17 @@ Cause Core::try_admit(Pass& pass, SlotIndex slot) {
     }
     case Answer::kOk: break;
   }
+  if (!sequence.prefix.empty()) book_prefix(sequence, prefix);
   answer_ok(sequence, demand);
   waiting_.pop_front();
   if (options_.state == Switch::kOn) {
     sequence.state = acquire_slot(PoolKind::kStateSlots, sequence);
   }
-  acquire_blocks(sequence, demand.of(PoolKind::kBlocks));
+  BlockCount need = blocks_for(sequence.rows.history, options_.block_size);
+  if (mutant_is(Mutant::kChunkAdmitted)) need = demand.of(PoolKind::kBlocks);
+  if (!sequence.prefix.empty()) share_prefix(pass, sequence, prefix, hits_);
+  acquire_blocks(sequence, need - prefix.blocks);
+  if (prefix.tail != kNoBlock) copy_tail(pass, sequence, prefix);
   sequence.prompt_end = sequence.rows.history;
   if (mutant_is(Mutant::kResumeFromPrompt)) sequence.prompt_end = sequence.spec.prompt;
   join_running(slot, Phase::kPrefill);

@@ -72,7 +72,10 @@ void Core::on_step_complete(const StepResult& result) {
   }
   done_ = step;
 
-  // 3. Ends.
+  // 3. Blocks that these rows completed can be found from here on.
+  if (reuse_) publish_due(step);
+
+  // 4. Ends.
   end_due();
 }
 
@@ -123,6 +126,7 @@ void Core::commit(SlotIndex slot, std::span<const RowResult> exceptions) {
     sequence.tokens_in_flight -= flight.tokens;
     sequence.rows.processed += rows;
     sequence.computed_high = std::max(sequence.computed_high, sequence.rows.processed);
+    if (sequence.rows.processed.value >= sequence.prefix.due_at) publish_due_.push_back(slot);
   }
   sequence.rows.history += accepted;
   sequence.emitted += accepted;

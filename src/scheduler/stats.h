@@ -25,6 +25,17 @@ struct SchedulerStats {
   std::uint64_t block_copies = 0;     // copy-on-write copies of blocks
   std::uint64_t state_copies = 0;
   std::uint64_t parked = 0;  // releases that had to wait for a fence
+  // Prefix reuse. Booked once an admission (never at a try that was refused): the first one of each
+  // request that has keys; those after a preemption count apart.
+  std::uint64_t prefix_queries = 0;     // known tokens at admission
+  std::uint64_t prefix_hits = 0;        // of them, rows that need not be computed
+  std::uint64_t prefix_blocks = 0;      // blocks that the tokens need
+  std::uint64_t prefix_block_hits = 0;  // of them, shared ones
+  std::uint64_t prefix_tail_hits = 0;   // admissions that copied a block's first rows
+  std::uint64_t resume_queries = 0;
+  std::uint64_t resume_hits = 0;
+  std::uint64_t published = 0;  // blocks made findable
+  std::uint64_t evicted = 0;
   std::uint64_t drafts_planned = 0;
   std::uint64_t drafts_accepted = 0;
 };

@@ -58,23 +58,8 @@ void Core::collect_visits(std::uint64_t step) {
 
 // Rows whose last row is planned in this step are visited: they end with its result.
 void Core::retire_limits(std::uint64_t step) {
-  const auto later = [](const LimitEntry& a, const LimitEntry& b) {
-    return a.step != b.step ? a.step > b.step : a.join > b.join;
-  };
-  while (!limits_.empty() && limits_.front().step <= step) {
-    const LimitEntry entry = limits_.front();
-    std::pop_heap(limits_.begin(), limits_.end(), later);
-    limits_.pop_back();
-    if (store_[entry.slot].generation == entry.generation) make_explicit(entry.slot);
-  }
-  // Entries of rows that left early stay until they are due, which may be never: keep the heap within
-  // a constant factor of the live ones.
-  if (limits_.size() > 64 + 4 * std::size_t{steady_rows_}) {
-    std::erase_if(limits_, [&](const LimitEntry& entry) {
-      return store_[entry.slot].generation != entry.generation;
-    });
-    std::make_heap(limits_.begin(), limits_.end(), later);
-  }
+  limits_.take_due(step, store_, [&](SlotIndex slot) { make_explicit(slot); });
+  limits_.prune(steady_rows_, store_);
 }
 
 bool Core::may_be_steady(const Sequence& sequence) const {
@@ -122,10 +107,18 @@ void Core::make_steady(SlotIndex slot, std::uint64_t step) {
 
   const std::uint32_t rows_left =
       (sequence.spec.limit - sequence.emitted - sequence.tokens_in_flight).value;
-  limits_.push_back({step + rows_left, sequence.join, sequence.generation, slot});
-  std::push_heap(limits_.begin(), limits_.end(), [](const LimitEntry& a, const LimitEntry& b) {
-    return a.step != b.step ? a.step > b.step : a.join > b.join;
-  });
+  limits_.push({step + rows_left, sequence.join, sequence.generation, slot});
+  expect_publication(slot);
+}
+
+// C == steady_processed + steps done; a fork's shared blocks are due with its first result.
+void Core::expect_publication(SlotIndex slot) {
+  const Sequence& sequence = store_[slot];
+  if (sequence.prefix.due_at == PrefixState::kNothing) return;
+  const std::int64_t done = std::int64_t{sequence.prefix.due_at} - sequence.steady_processed;
+  const std::uint64_t step =
+      std::max(done_ + 1, static_cast<std::uint64_t>(std::max(done, std::int64_t{0})));
+  publishers_.push({step, sequence.join, sequence.generation, slot});
 }
 
 void Core::make_explicit(SlotIndex slot) {

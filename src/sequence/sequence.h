@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "pool/prefix_index.h"
 #include "sequence/need.h"
 #include "sequence/request.h"
 
@@ -61,6 +62,22 @@ class Flights {
   std::size_t size_ = 0;
 };
 
+/// What a request's blocks hold, and how far that can be found. Empty where prefixes are not reused.
+struct PrefixState {
+  static constexpr std::uint32_t kNothing = UINT32_MAX;
+
+  std::vector<std::uint64_t> keys;  // PromptKeys, kept
+  TokenCount tail_end;
+  std::uint64_t tail = 0;
+
+  std::uint32_t keyed = 0;      // leading blocks whose content is in the index
+  PrefixNode node = kRootNode;  // of the last of them
+  bool tail_keyed = false;
+  std::uint32_t due_at = kNothing;  // C at which there is something to publish
+
+  bool empty() const { return keys.empty() && tail_end.value == 0; }
+};
+
 /// One request's state. While `steady` is set, history, emitted, processed, in_flight and flights
 /// follow from the step clocks (scheduler/steady.cc) and the fields here are out of date.
 struct Sequence {
@@ -90,6 +107,8 @@ struct Sequence {
   std::uint32_t parent_epoch = 0;
   bool decode_fork = false;  // enters decode: its prompt did not go on beyond the shared rows
   StepNumber fork_step{};    // the step whose copies filled its private storage; 0: not a fork
+
+  PrefixState prefix;
 
   // High-water mark of computed rows, for recomputed_tokens; `late_rows` is C of the epoch that a
   // preemption ended, advanced by its late results.

@@ -92,10 +92,13 @@ class SequenceStore {
   // Keeps the buffers and the generation: stale wheel entries of the slot's last tenant stay stale.
   static void reset(Sequence& sequence) {
     std::vector<BlockId> table = std::move(sequence.table);
+    std::vector<std::uint64_t> keys = std::move(sequence.prefix.keys);
     const std::uint64_t generation = sequence.generation;
     table.clear();
+    keys.clear();
     sequence = Sequence{};
     sequence.table = std::move(table);
+    sequence.prefix.keys = std::move(keys);
     sequence.generation = generation;
   }
 

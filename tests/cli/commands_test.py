@@ -209,7 +209,7 @@ def help_and_schema(suite):
         ("size",): ["--config", "--set", "--vllm-args", "--available-gib", "--num-blocks",
                     "--prompt-tokens", "--output-tokens", "--format"],
         ("replay",): ["EVENTS", "--format", "--verify"],
-        ("trace",): ["info", "head", "synth"],
+        ("trace",): ["info", "head", "convert", "synth"],
         ("trace", "synth"): ["--requests", "--prompt", "--output", "--rate", "--seed", "Default: 1000."],
         ("trace", "info"): ["TRACE", "--format", "Default: text."],
         ("trace", "head"): ["TRACE", "-n", "--format", "Default: 10."],

@@ -55,7 +55,7 @@ tight = ["--set", "engine.num_blocks=16", "--audit", "every"]
 sound = mutants.run("run", "trace.csv", *tight)
 suite.check("a run of the sound engine is clean under every audit", sound.status == 0, sound.err)
 for name, check in [("unfenced_preemption", "I7"), ("late_token_twice", "I17"),
-                    ("listed_twice", "I2"), ("need_one_too_many", "I6")]:
+                    ("block_zero_issued", "I4"), ("need_one_too_many", "I6")]:
     broken = mutants.run("run", "trace.csv", *tight, "--mutant", name)
     suite.check(f"a run with {name} ends in a violation of {check}",
                 broken.status == 3 and f"{check}:" in broken.err, broken.err)

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "sim/config/parse.h"
+#include "sim/core/run_fields.h"
 #include "sim/core/simulate.h"
-#include "sim/report/run_fields.h"
 #include "sim/trace/azure_csv.h"
 
 namespace pinfold::sim {

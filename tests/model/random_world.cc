@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/check/invariants.h"
 #include "tests/model/random_draws.h"
 
 namespace pinfold::model {
@@ -33,6 +34,7 @@ Scenario draw_scenario(std::uint64_t seed) {
   options.fence = draws.chance(85) ? FenceMode::kAlways : FenceMode::kUnorderedWriters;
   options.growth_check = draws.chance(90) ? GrowthCheck::kShortfall : GrowthCheck::kOneFree;
   options.sole_owner = draws.chance(70) ? SoleOwner::kCopy : SoleOwner::kAdopt;
+  options.demote = draws.chance(92) ? Switch::kOn : Switch::kOff;
   options.tail_copy = draws.chance(70) ? TailCopy::kWholeBlock : TailCopy::kValidRows;
   scenario.poll_percent = draws.chance(30) ? 60 : 0;
 
@@ -94,6 +96,62 @@ Scenario draw_scenario(std::uint64_t seed) {
   return scenario;
 }
 
+namespace {
+
+// Feeds the named invariants what the journal got, between two verbs.
+class Watcher {
+ public:
+  explicit Watcher(const SchedulerOptions& options) : invariants_(options) {}
+
+  void expect(const World& world, const Action& action) {
+    std::uint32_t known = action.wish.prompt;
+    if (action.act == Act::kFork && world.scheduler.knows(action.parent)) {
+      const SequenceView parent = world.scheduler.view(action.parent);
+      const bool runs = parent.phase == Phase::kPrefill || parent.phase == Phase::kDecode;
+      const std::uint32_t processed = parent.rows.processed.value;
+      if (runs && processed > 0) known = std::max(known, processed + 1);
+    }
+    invariants_.expect(action.id, TokenCount(known), TokenCount(action.wish.limit),
+                       action.wish.stop);
+  }
+  void added(World& world, const Action& action) {
+    look(world);
+    const bool never = world.accounts.at(action.id).ended;
+    invariants_.answered(action.id, never ? Answer::kNever : Answer::kOk);
+  }
+  bool turn(World& world) {
+    invariants_.before_plan(world.scheduler);
+    const bool planned = world.turn();
+    read(world);
+    invariants_.after_plan(world.scheduler, world.plan);
+    invariants_.audit(world.scheduler);
+    return planned;
+  }
+  void look(World& world) {
+    read(world);
+    invariants_.audit(world.scheduler);
+  }
+  void drained(const World& world) { invariants_.at_drain(world.scheduler); }
+  std::string says() const {
+    if (invariants_.findings().empty()) return "clean";
+    const sim::Finding& first = invariants_.findings().first().front();
+    return sim::name_of(first.check) + " at event " + std::to_string(first.event) + ": " +
+           first.text;
+  }
+
+ private:
+  void read(World& world) {
+    const std::span<const std::byte> all = world.scheduler.journal().unread();
+    invariants_.consume(all.subspan(read_));
+    read_ = all.size();
+  }
+
+  sim::Invariants invariants_;
+  std::size_t read_ = 0;
+};
+
+}  // namespace
+
 Outcome run(const Scenario& scenario, std::uint64_t seed, Switch fast_path,
             const std::function<void(World&)>& after_event) {
   SchedulerOptions options = scenario.options;
@@ -106,20 +164,24 @@ Outcome run(const Scenario& scenario, std::uint64_t seed, Switch fast_path,
   Outcome outcome;
   bool fail_next = false;
   std::size_t next = 0;
+  Watcher watcher(options);
   try {
     for (std::uint32_t turn = 0;; ++turn) {
       PINFOLD_CHECK(turn < 20'000, "world", "no end in sight");
       for (; next < scenario.actions.size() && scenario.actions[next].turn <= turn; ++next) {
         const Action& action = scenario.actions[next];
+        const bool arrives = action.act == Act::kAdd || action.act == Act::kFork;
+        if (arrives) watcher.expect(world, action);
         if (action.act == Act::kAdd) world.add(action.id, action.wish);
         if (action.act == Act::kFork) world.fork(action.parent, action.id, action.wish);
         if (action.act == Act::kAbort && !world.accounts.at(action.id).ended)
           world.abort(action.id);
         if (action.act == Act::kFail) fail_next = true;
+        if (arrives) watcher.added(world, action);
         seen();
       }
       const bool planned =
-          world.may_plan() && (world.flying.empty() || order.chance(70)) && world.turn();
+          world.may_plan() && (world.flying.empty() || order.chance(70)) && watcher.turn(world);
       seen();
       if (world.copies_pending() && !order.chance(scenario.poll_percent)) world.pass_copies();
       seen();
@@ -129,12 +191,13 @@ Outcome run(const Scenario& scenario, std::uint64_t seed, Switch fast_path,
       }
       seen();
       world.check();
+      watcher.look(world);
       outcome.hashes.push_back(world.scheduler.state_hash());
       if (next < scenario.actions.size()) continue;
       if (world.drained()) break;
       if (!planned && world.flying.empty() && world.scheduler.nothing_pending()) {
         // One more pass must not find anything either.
-        if (world.turn() || world.drained()) continue;
+        if (watcher.turn(world) || world.drained()) continue;
         outcome.stalled = true;
         for (const WaitReason& reason : world.scheduler.explain_wait()) {
           outcome.wait_report += "request " + std::to_string(value_of(reason.sequence)) +
@@ -147,6 +210,8 @@ Outcome run(const Scenario& scenario, std::uint64_t seed, Switch fast_path,
   } catch (const InvariantViolation& violation) {
     outcome.violation = violation.what();
   }
+  if (world.drained()) watcher.drained(world);
+  outcome.invariants = watcher.says();
   const std::span<const std::byte> journal = world.scheduler.journal().unread();
   outcome.journal.assign(journal.begin(), journal.end());
   outcome.stats = world.scheduler.stats();

@@ -42,6 +42,7 @@ struct Outcome {
   std::uint64_t live_forks = 0;
   std::string violation;
   std::string wait_report;  // of a stall
+  std::string invariants = "clean";
 };
 
 /// Runs the scenario until it drains or stalls; the order of events is drawn from `seed` too. `after_event`

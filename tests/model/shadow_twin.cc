@@ -170,7 +170,11 @@ void ShadowTwin::take(const Record& record, const std::vector<std::uint32_t>& id
     }
     case Verb::kArrive:
     case Verb::kAnswer:
-    case Verb::kForkMissed: return;
+    case Verb::kForkMissed:
+    case Verb::kKeys:  // not followed yet
+    case Verb::kHit:
+    case Verb::kPublish:
+    case Verb::kEvict: return;
   }
 }
 

@@ -15,7 +15,7 @@ RequestSpec World::spec_of(const Wish& wish) {
 }
 
 void World::add(SequenceId id, const Wish& wish) {
-  const Answer answer = scheduler.add(id, spec_of(wish));
+  const Answer answer = scheduler.add(id, spec_of(wish), keys_of(wish));
   accounts[id] = {wish, 0, answer == Answer::kNever, EndReason::kNever};
 }
 
@@ -25,7 +25,7 @@ void World::fork(SequenceId parent, SequenceId child, const Wish& wish) {
     const bool runs = view.phase == Phase::kPrefill || view.phase == Phase::kDecode;
     if (runs && view.rows.processed.value > 0) ++live_forks;
   }
-  const Answer answer = scheduler.fork(parent, child, spec_of(wish));
+  const Answer answer = scheduler.fork(parent, child, spec_of(wish), keys_of(wish));
   accounts[child] = {wish, 0, answer == Answer::kNever, EndReason::kNever};
 }
 

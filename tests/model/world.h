@@ -21,6 +21,10 @@ struct Wish {
   StopMode stop = StopMode::kHidden;
   std::uint32_t drafts = 0;
   std::uint32_t priority = 0;
+  // PromptKeys; none unless a test gives them.
+  std::vector<std::uint64_t> keys{};
+  std::uint32_t tail_end = 0;
+  std::uint64_t tail = 0;
 };
 
 /// A row of a dispatched step.
@@ -89,6 +93,9 @@ struct World {
 
  private:
   static RequestSpec spec_of(const Wish& wish);
+  static PromptKeys keys_of(const Wish& wish) {
+    return {wish.keys, TokenCount(wish.tail_end), wish.tail};
+  }
   void take_ends();
 };
 

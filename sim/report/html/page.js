@@ -31,7 +31,7 @@
   const plural = (count, noun) => `${whole(count)} ${noun}${count === 1 ? '' : 's'}`;
   const percent = (value) => `${number(value, 1)} %`;
   const ms = (value) => value === null || value === undefined ? '-' :
-    value >= 10000 ? `${number(value / 1000, 1)} s` : `${number(value, value < 10 ? 2 : 0)} ms`;
+    value >= 1000 ? `${number(value / 1000, value < 10000 ? 2 : 1)} s` : `${number(value, value < 10 ? 2 : 0)} ms`;
   const at = (seconds, span) => `${number(seconds, span > 1000 ? 0 : span > 50 ? 1 : span > 1 ? 2 : 4)} s`;
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
@@ -116,7 +116,7 @@
   const start = rows.length ? rows[0][0] : 0;
   const end = Math.max(rows.length ? rows[rows.length - 1][0] : 0, start + 1e-6);
   const preemptions = csv_of('preemptions').rows.map(
-    ([t, request, attempt, known, in_flight, blocks]) => ({t, request, attempt, known, in_flight, blocks}));
+    ([t, request, sample, attempt, known, in_flight, blocks]) => ({t, request, sample, attempt, known, in_flight, blocks}));
   const usable = summary.blocks.usable;
   const block_size = block_map.block_size;
 
@@ -140,7 +140,7 @@
     }
     return [...by_request.values()].sort((a, b) => b.known - a.known || a.request - b.request);
   }
-  const worst = victims_of(preemptions)[0];
+  const worst = requests.victims[0];
 
   // ---- a canvas to look into: time across, something down ----------------------------------------
 
@@ -406,7 +406,7 @@
     new Plane($('overview'), {
       name: 'overview', height: 300, strip: 26, bounds, points: states.length,
       label: 'Block map of the whole run.',
-      y_label: (lane) => lane === Math.floor(lane) ? whole(1 + lane * blocks_per_lane) : '',
+      y_label: (lane) => lane === Math.floor(lane) && lane < lanes ? whole(1 + lane * blocks_per_lane) : '',
       paint: (pixels, view) => {
         const choose = palette();
         const per_pixel = (view.t1 - view.t0) / pixels.w;
@@ -422,6 +422,15 @@
               owner = owners[c * lanes + lane];
             }
             pixels.data[y * pixels.w + x] = choose(state, owner, worst ? worst.request : -1);
+          }
+        }
+        // What was taken from victims is few and short: at least three pixels wide.
+        const taken = pixel(colour('taken'));
+        const wide = Math.max(0, 3 - Math.floor(overview.column_s / per_pixel));
+        for (let y = 0; y < pixels.h; ++y) {
+          for (let x = pixels.w - 1; x >= 0; --x) {
+            if (pixels.data[y * pixels.w + x] !== taken) continue;
+            pixels.data.fill(taken, y * pixels.w + x, y * pixels.w + Math.min(x + 1 + wide, pixels.w));
           }
         }
       },
@@ -446,7 +455,7 @@
       describe: (t, y) => {
         const n = cell(t, y);
         if (n < 0) return null;
-        const owner = owners[n] ? `request ${owners[n] - 1}` : 'nobody';
+        const owner = owners[n] ? `request ${owners[n] - 1}` : states[n] === FREE ? 'nobody' : 'one of several';
         const block = 1 + Math.floor(y) * blocks_per_lane;
         return `block ${whole(block)} at ${at(t, overview.column_s)}\n${STATE_TEXT[STATES[states[n]]]}\n` +
           (states[n] === PARKED || states[n] === TAKEN ? `let go by ${owner}` : `owner: ${owner}`);
@@ -489,15 +498,14 @@
     }
     const bounds = {t0: focus.from_s, t1: Math.max(focus.to_s, focus.from_s + 1e-6), y0: 0, y1: lanes};
     const within = preemptions.filter((one) => one.t >= focus.from_s && one.t <= focus.to_s);
-    const ranked = victims_of(within);
-    const local = ranked[0];
-    const victim = local ? local.request : -1;
     const step_s = (end - start) / Math.max(summary.steps, 1);
     const span = Math.min(bounds.t1 - bounds.t0, 260 * step_s);
     const burst = densest(within, span * 0.8);
     const centre = burst ? (burst.from + burst.to) / 2 : focus.peak_s;
     const home = {...bounds, t0: Math.max(bounds.t0, Math.min(centre - span / 2, bounds.t1 - span))};
     home.t1 = home.t0 + span;
+    const local = victims_of(within.filter((one) => one.t >= home.t0 && one.t <= home.t1))[0];
+    const victim = local ? local.request : -1;
     $('focus-title').textContent = burst ?
       `The burst at ${at(burst.from, 50)}: ${plural(burst.count, 'preemption')} within ` +
       `${at(Math.max(burst.to - burst.from, 0), 10)}, block by block` :
@@ -507,8 +515,8 @@
     if (worst) {
       lead.append(el('strong', {}, plural(summary.preemptions, 'preemption')),
         `; the densest burst is at ${at(burst ? burst.from : focus.peak_s, 50)}. Worst victim: `,
-        el('strong', {}, `request ${worst.request}`), `, preempted ${plural(worst.times, 'time')} with ` +
-        `${whole(worst.known)} known tokens to compute again.`);
+        el('strong', {}, `request ${worst.request}`), `, preempted ${plural(worst.preemptions, 'time')}, ` +
+        `with ${whole(worst.recomputed_tokens)} tokens computed again.`);
     } else {
       lead.append(`Nobody was preempted. At most ${whole(summary.blocks.peak_owned)} of ${whole(usable)} blocks were owned.`);
     }
@@ -519,18 +527,18 @@
     }
     if (worst) {
       key.append(key_item('victim', victim === worst.request || victim < 0 ? `request ${worst.request}, the worst victim` :
-        `the worst victim: request ${worst.request} above, ${victim} in the burst`));
+        `the worst victim: request ${worst.request} of the whole run, request ${victim} of the burst`));
     }
     $('map-note').textContent = 'Each row is one block, named by its number; shades of blue tell neighbouring owners ' +
       'apart. Drag to zoom, double-click or press 0 for all, hold Ctrl or Shift and turn the wheel. ' +
-      (blocks_per_lane > 1 ? `The burst shows every ${blocks_per_lane}th block, the whole run every ` +
-        `${block_map.overview.blocks_per_lane}th. ` : '') +
+      `Of ${whole(usable)} blocks the whole run shows one in ${block_map.overview.blocks_per_lane}, ` +
+      `the burst ${blocks_per_lane > 1 ? `one in ${blocks_per_lane}` : 'all'}. ` +
       'Every preemption is a tick above the map, however short.';
 
     new Plane($('focus'), {
       name: 'focus', height: 470, strip: 54, bounds, home, points: focus.changes,
       label: 'Block map of the densest burst of preemptions.',
-      y_label: (lane) => lane === Math.floor(lane) ? whole(1 + lane * blocks_per_lane) : '',
+      y_label: (lane) => lane === Math.floor(lane) && lane < lanes ? whole(1 + lane * blocks_per_lane) : '',
       paint: (pixels, view) => {
         const choose = palette();
         const scale_t = pixels.w / (view.t1 - view.t0);
@@ -565,14 +573,15 @@
         context.textAlign = 'left';
         for (const one of seen) {
           const short = box.w < 500;
-          const text = short ? `${one.request}: ${one.blocks}` : `request ${one.request}: ${plural(one.blocks, 'block')}`;
+          const mine = one.request === victim;
+          const text = short ? `${one.request}: ${one.blocks}` :
+            `request ${one.request}${mine ? ', worst victim' : ''}: ${plural(one.blocks, 'block')}`;
           const wide = context.measureText(text).width + 10;
           const x = x_of(one.t);
           const left = Math.max(box.x, Math.min(x - wide / 2, box.x + box.w - wide));
           const line = taken.findIndex((used) => used.every(([a, b]) => left > b + 4 || left + wide < a - 4));
           if (line < 0) continue;
           taken[line].push([left, left + wide]);
-          const mine = one.request === victim;
           const y = line * 20 + 2;
           context.strokeStyle = context.fillStyle = colour(mine ? 'victim' : 'taken');
           context.lineWidth = 1;
@@ -596,7 +605,7 @@
         const n = last_upto(changes, t, (one) => one.t);
         const {state, owner, t: since} = changes[n];
         const until = n + 1 < changes.length ? changes[n + 1].t : null;
-        const who = owner ? `request ${owner - 1}` : 'nobody';
+        const who = owner ? `request ${owner - 1}` : state === FREE ? 'nobody' : 'one of several';
         const stretch = `${since === -Infinity ? 'from before' : `from ${at(since, 1)}`} ` +
           `${until === null ? 'on' : `to ${at(until, 1)}`}`;
         return `block ${whole(1 + lane * blocks_per_lane)} at ${at(t, 1)}\n${STATE_TEXT[STATES[state]]}\n` +
@@ -607,13 +616,14 @@
 
   // ---- stacked pool ------------------------------------------------------------------------------
 
-  const LEDGER = [['ledger_committed', 'committed'], ['ledger_in_flight', 'committed-2'], ['ledger_draft_reserve', 'line-4'],
+  const LEDGER = [['ledger_committed', 'committed'], ['ledger_in_flight', 'committed-2'], ['ledger_draft_reserve', 'line-6'],
     ['ledger_known_reserve', 'reserved'], ['ledger_surplus', 'taken'], ['ledger_tail_slack', 'victim'],
     ['ledger_parked', 'parked'], ['ledger_cached_idle', 'shared']];
   const BLOCKS = [['blocks_committed', 'committed'], ['blocks_reserved', 'reserved'], ['blocks_shared', 'shared'],
     ['blocks_parked', 'parked']];
   const has_ledger = 'ledger_committed' in column;
-  const layers = has_ledger ? LEDGER : BLOCKS;
+  const occurs = ([name]) => rows.some((row) => row[column[name]] > 0);
+  const layers = (has_ledger ? LEDGER : BLOCKS).filter(occurs);
   const plain = (name) => name.replace(/^(ledger|blocks)_/, '').replace('_', ' ');
 
   function draw_ledger() {
@@ -626,6 +636,15 @@
     $('ledger-key').append(key_item('free', 'free'));
     const bounds = {t0: start, t1: end, y0: full, y1: 0};
     const row_at = (t) => rows[Math.max(0, last_upto(rows, t, (row) => row[0]))];
+    // Of each bucket that the timeline was thinned out by, the row with the most owned blocks.
+    const bucket_of = (row) => Math.floor(row[0] / recording.timeline.bucket_s);
+    const peaks = [];
+    for (const row of rows) {
+      const last = peaks[peaks.length - 1];
+      if (!last || bucket_of(last) !== bucket_of(row)) peaks.push(row);
+      else if (row[column.blocks_owned] > last[column.blocks_owned]) peaks[peaks.length - 1] = row;
+    }
+    const begin_of = (row) => recording.timeline.bucket_s < 1e-6 ? row[0] : bucket_of(row) * recording.timeline.bucket_s;
     new Plane($('ledger'), {
       name: 'ledger', height: 280, strip: 24, bounds, points: rows.length * layers.length,
       label: 'Pool by state over time, stacked.',
@@ -634,14 +653,13 @@
         const colours = layers.map(([, name]) => pixel(colour(name)));
         pixels.data.fill(pixel(colour('free')));
         const per_pixel = (view.t1 - view.t0) / pixels.w;
-        let n = Math.max(0, last_upto(rows, view.t0, (row) => row[0]));
-        for (let x = 0; x < pixels.w && rows.length; ++x) {
+        let n = Math.max(0, last_upto(peaks, view.t0, begin_of));
+        for (let x = 0; x < pixels.w && peaks.length; ++x) {
           const until = view.t0 + (x + 1) * per_pixel;
-          let shown = rows[n];
-          while (n + 1 < rows.length && rows[n + 1][0] < until) {
+          let shown = peaks[n];
+          while (n + 1 < peaks.length && begin_of(peaks[n + 1]) < until) {
             ++n;
-            if (rows[n][0] >= until - per_pixel && (shown[0] < until - per_pixel ||
-                rows[n][column.blocks_owned] > shown[column.blocks_owned])) shown = rows[n];
+            if (begin_of(shown) < until - per_pixel || peaks[n][column.blocks_owned] > shown[column.blocks_owned]) shown = peaks[n];
           }
           let bottom = pixels.h;
           layers.forEach(([name], i) => {
@@ -753,7 +771,8 @@
   function horizontal_axis(picture, from, to, width, bottom, left, right, show) {
     const x = (value) => left + (value - from) / (to - from || 1) * (width - left - right);
     for (const value of ticks(from, to, (width - left - right) / 90)) {
-      picture.append(words(x(value), bottom + 16, show(value), 'middle'));
+      const edge = value > from + (to - from) * 0.97;
+      picture.append(words(edge ? width - right : x(value), bottom + 16, show(value), edge ? 'end' : 'middle'));
     }
     picture.append(svg('line', {class: 'axis', x1: left, x2: width - right, y1: bottom + 0.5, y2: bottom + 0.5}));
     return x;
@@ -777,7 +796,7 @@
         counts[bin] += 1;
         known[bin] += one.known;
       }
-      const most = Math.max(...counts), bottom = height - 24, left = 44;
+      const most = Math.max(...counts, 2), bottom = height - 24, left = 44;
       const x = horizontal_axis(picture, start, end, width, bottom, left, 4, (t) => at(t, end - start));
       for (const value of ticks(0, most, 3).filter((n) => n === Math.floor(n))) {
         const y = bottom - value / most * (bottom - 8);
@@ -806,45 +825,51 @@
 
   function draw_distributions() {
     const names = {ttft: 'Time to first token', tpot: 'Time per output token', e2el: 'End to end', queue: 'Queue'};
+    const later = [];
     for (const [metric, title] of Object.entries(names)) {
-      const {samples, ms: values} = requests.distributions[metric];
       const place = el('div');
       $('distributions').append(el('div', {}, el('h3', {}, title), place));
-      if (!samples) {
-        place.append(el('p', {class: 'note'}, 'No samples.'));
-        continue;
-      }
-      const slo = summary.goodput ? summary.goodput[`${metric}_ms`] : null;
-      drawing(place, `cdf-${metric}`, 190, `${title}: distribution.`, (picture, width, height) => {
-        const positive = values.filter((value) => value > 0);
-        const low = Math.log10(Math.max(Math.min(positive[Math.floor(positive.length * 0.01)] || 1, slo || Infinity), 0.01));
-        const high = Math.max(Math.log10(Math.max(positive[positive.length - 1] || 1, slo || 0)), low + 0.1);
-        const left = 36, right = 12, top = 8, bottom = height - 24;
-        const x = (value) => left + (Math.max(Math.log10(Math.max(value, 1e-9)), low) - low) / (high - low) * (width - left - right);
-        const y = (share) => bottom - share * (bottom - top);
-        for (const share of [0, 0.5, 0.9, 1]) {
-          picture.append(svg('line', {class: 'grid', x1: left, x2: width - right, y1: y(share), y2: y(share)}));
-          if (share !== 0.9 || bottom - top > 120) picture.append(words(left - 5, y(share) + 4, `${share * 100}%`, 'end'));
-        }
-        let last = -Infinity;
-        for (let power = Math.ceil(low); power <= high; ++power) {
-          for (const digit of high - low > 2.2 ? [1] : [1, 2, 5]) {
-            const value = digit * Math.pow(10, power);
-            if (Math.log10(value) > high || x(value) < last + 52) continue;
-            last = x(value);
-            picture.append(svg('line', {class: 'grid', x1: last, x2: last, y1: top, y2: bottom}), words(last, bottom + 16, ms(value), 'middle'));
-          }
-        }
-        const path = values.map((value, i) => `${i ? 'L' : 'M'}${x(value).toFixed(1)} ${y(i / (values.length - 1)).toFixed(1)}`).join('');
-        picture.append(svg('path', {class: 'curve', d: path}));
-        if (slo) picture.append(svg('line', {class: 'slo', x1: x(slo), x2: x(slo), y1: top, y2: bottom}));
-        const quantile = (q) => values[Math.round(q * (values.length - 1))];
-        picture.append(hover(svg('rect', {x: left, y: top, width: width - left - right, height: bottom - top, fill: 'transparent'}),
-          `${title}, ${plural(samples, 'request')}\nmedian ${ms(quantile(0.5))}\n90 % within ${ms(quantile(0.9))}\n` +
-          `99 % within ${ms(quantile(0.99))}\nlongest ${ms(values[values.length - 1])}` + (slo ? `\nobjective ${ms(slo)}` : '')));
-        return values.length;
-      });
+      later.push(() => draw_one(place, metric, title));
     }
+    for (const draw of later) draw();  // once all have their width
+  }
+
+  function draw_one(place, metric, title) {
+    const {samples, ms: values} = requests.distributions[metric];
+    if (!samples) {
+      place.append(el('p', {class: 'note'}, 'No samples.'));
+      return;
+    }
+    const slo = summary.goodput ? summary.goodput[`${metric}_ms`] : null;
+    drawing(place, `cdf-${metric}`, 190, `${title}: distribution.`, (picture, width, height) => {
+      const positive = values.filter((value) => value > 0);
+      const low = Math.log10(Math.max(Math.min(positive[Math.floor(positive.length * 0.01)] || 1, slo || Infinity), 0.01));
+      const high = Math.max(Math.log10(Math.max(positive[positive.length - 1] || 1, slo || 0)), low + 0.1);
+      const left = 38, right = 24, top = 8, bottom = height - 24;
+      const x = (value) => left + (Math.max(Math.log10(Math.max(value, 1e-9)), low) - low) / (high - low) * (width - left - right);
+      const y = (share) => bottom - share * (bottom - top);
+      for (const share of [0, 0.5, 0.9, 1]) {
+        picture.append(svg('line', {class: 'grid', x1: left, x2: width - right, y1: y(share), y2: y(share)}));
+        if (share !== 0.9 || bottom - top > 120) picture.append(words(left - 5, y(share) + 4, `${share * 100}%`, 'end'));
+      }
+      let last = -Infinity;
+      for (let power = Math.ceil(low); power <= high; ++power) {
+        for (const digit of high - low > 2.2 ? [1] : [1, 2, 5]) {
+          const value = digit * Math.pow(10, power);
+          if (Math.log10(value) > high || x(value) < last + 52) continue;
+          last = x(value);
+          picture.append(svg('line', {class: 'grid', x1: last, x2: last, y1: top, y2: bottom}), words(last, bottom + 16, ms(value), 'middle'));
+        }
+      }
+      const path = values.map((value, i) => `${i ? 'L' : 'M'}${x(value).toFixed(1)} ${y(i / (values.length - 1)).toFixed(1)}`).join('');
+      picture.append(svg('path', {class: 'curve', d: path}));
+      if (slo) picture.append(svg('line', {class: 'slo', x1: x(slo), x2: x(slo), y1: top, y2: bottom}));
+      const quantile = (q) => values[Math.round(q * (values.length - 1))];
+      picture.append(hover(svg('rect', {x: left, y: top, width: width - left - right, height: bottom - top, fill: 'transparent'}),
+        `${title}, ${plural(samples, 'request')}\nmedian ${ms(quantile(0.5))}\n90 % within ${ms(quantile(0.9))}\n` +
+        `99 % within ${ms(quantile(0.99))}\nlongest ${ms(values[values.length - 1])}` + (slo ? `\nobjective ${ms(slo)}` : '')));
+      return values.length;
+    });
   }
 
   const REASONS = [['blocks', 'taken', 'blocks'], ['slot', 'line-4', 'a state slot'], ['fence', 'parked', 'a fence'],
@@ -935,22 +960,26 @@
     });
   }
 
+  const CAUSES = [['ledger_in_flight', 'in flight', 'line-1'], ['ledger_draft_reserve', 'draft reserve', 'line-4'],
+    ['ledger_known_reserve', 'known reserve', 'line-5'], ['ledger_surplus', 'surplus', 'line-6'],
+    ['ledger_tail_slack', 'tail slack', 'line-3'], ['ledger_parked', 'parked', 'line-2']];
+
   function draw_fragmentation() {
-    const value = (row, [name]) => row[column[name]];
     if (has_ledger) {
-      const owned = (row) => LEDGER.filter(([name]) => name !== 'ledger_cached_idle').reduce((sum, layer) => sum + value(row, layer), 0);
       lines($('fragmentation'), 'fragmentation', 'Owned positions that hold no committed row, by cause.',
-        [['ledger_tail_slack', 'tail slack', 'line-4'], ['ledger_known_reserve', 'known reserve', 'line-1'],
-          ['ledger_draft_reserve', 'draft reserve', 'line-3'], ['ledger_parked', 'parked', 'line-2']],
-        (row, key) => 100 * row[column[key]] / Math.max(owned(row), 1), ' %');
-      $('fragmentation-formula').append('share of a cause = its positions / owned positions, where owned = all but cached idle and free');
+        CAUSES.filter(occurs), (row, key) => 100 * row[column[key]] / (usable * block_size), ' %');
+      $('fragmentation-formula').append('Over the run, and moment by moment:',
+        el('span', {class: 'formula'}, 'percent in the table = position-time of the cause / position-time of all owned positions'),
+        el('span', {class: 'formula'}, 'percent in the chart = positions of the cause at that moment / positions of the pool'),
+        el('span', {class: 'formula'}, 'owned = all but cached idle and free; fragmented = owned - committed'),
+        'Blocks need not lie side by side, so no free block is lost between others: external fragmentation is 0 by construction.');
     } else {
       lines($('fragmentation'), 'fragmentation', 'Owned blocks that hold no computed tokens, by cause.',
         [['blocks_reserved', 'reserved', 'line-1'], ['blocks_parked', 'parked', 'line-2']],
-        (row, key) => 100 * row[column[key]] / Math.max(row[column.blocks_owned], 1), ' %');
-      $('fragmentation-formula').append('Of owned blocks, those that hold no computed tokens:',
-        el('span', {class: 'formula'}, 'reserved = blocks claimed for prompt tokens that no step has computed yet / owned blocks'),
-        el('span', {class: 'formula'}, 'parked = blocks in no table that a fence still holds / owned blocks'),
+        (row, key) => 100 * row[column[key]] / usable, ' %');
+      $('fragmentation-formula').append('Owned blocks that hold no computed tokens, in percent of the pool, moment by moment:',
+        el('span', {class: 'formula'}, 'reserved = blocks claimed for prompt tokens that no step has computed yet / usable blocks'),
+        el('span', {class: 'formula'}, 'parked = blocks in no table that a fence still holds / usable blocks'),
         'Blocks need not lie side by side, so no free block is lost between others: external fragmentation is 0 by construction.');
     }
     const parts = summary.fragmentation || null;

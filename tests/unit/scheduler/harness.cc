@@ -115,16 +115,17 @@ Engine::Engine(const SchedulerOptions& options)
   slow_.journal().set_enabled(true);
 }
 
-Answer Engine::add(SequenceId id, const RequestSpec& spec) {
-  const Answer answer = fast_.add(id, spec);
-  REQUIRE(slow_.add(id, spec) == answer);
+Answer Engine::add(SequenceId id, const RequestSpec& spec, const PromptKeys& keys) {
+  const Answer answer = fast_.add(id, spec, keys);
+  REQUIRE(slow_.add(id, spec, keys) == answer);
   after_act();
   return answer;
 }
 
-Answer Engine::fork(SequenceId parent, SequenceId child, const RequestSpec& spec) {
-  const Answer answer = fast_.fork(parent, child, spec);
-  REQUIRE(slow_.fork(parent, child, spec) == answer);
+Answer Engine::fork(SequenceId parent, SequenceId child, const RequestSpec& spec,
+                    const PromptKeys& keys) {
+  const Answer answer = fast_.fork(parent, child, spec, keys);
+  REQUIRE(slow_.fork(parent, child, spec, keys) == answer);
   after_act();
   return answer;
 }
@@ -261,6 +262,8 @@ std::string Engine::free_blocks() const { return free_text(fast_.pools().blocks(
 std::string Engine::free_slots() const {
   return free_text(fast_.pools().of(PoolKind::kStateSlots));
 }
+
+std::string Engine::idle_blocks() const { return text(fast_.pools().blocks().idle_list()); }
 
 std::uint32_t Engine::owners(std::uint32_t block) const {
   return fast_.pools().blocks().owners(BlockId{block});

@@ -48,8 +48,9 @@ class Engine {
   explicit Engine(const SchedulerOptions& options);
 
   // ---- acts
-  Answer add(SequenceId id, const RequestSpec& spec);
-  Answer fork(SequenceId parent, SequenceId child, const RequestSpec& spec);
+  Answer add(SequenceId id, const RequestSpec& spec, const PromptKeys& keys = {});
+  Answer fork(SequenceId parent, SequenceId child, const RequestSpec& spec,
+              const PromptKeys& keys = {});
   bool abort(SequenceId id);
   /// One pass. The plan is that of the last pass.
   const StepPlan& plan();
@@ -73,6 +74,7 @@ class Engine {
   std::size_t in_flight() const { return flying_.size(); }
   std::string free_blocks() const;
   std::string free_slots() const;
+  std::string idle_blocks() const;  // in the order of eviction
   std::uint32_t available() const { return fast_.pools().blocks().available().value; }
   std::uint32_t owned() const { return fast_.pools().blocks().owned().value; }
   std::uint32_t parked() const { return fast_.pools().blocks().parked().value; }

@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+"""Do the files of `run -o` agree with each other, and do they appear together or not at all?
+
+  files_test.py PROGRAM
+
+Expected values: sums over requests.csv are the totals of summary.json, which the simulation counts
+elsewhere (docs/results.md says which); rows of a table that is not thinned out are counted.
+"""
+
+import base64
+import csv
+import hashlib
+import json
+import os
+import pathlib
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from environment import conversation  # noqa: E402
+from program import ROOT, Suite  # noqa: E402
+
+NAMES = ["blockmap.json", "config.resolved.json", "preemptions.csv", "recording.json", "requests.csv",
+         "summary.json", "timeline.csv", "trace.pftrace"]
+PRESSURE = ["--set", "engine.num_blocks=900", "--set", "cost.step_base_us=60000"]
+EVERYTHING = ["--config", ROOT / "configs/runs/everything.json", "--set", "workload.time_scale=0.3"]
+REASONS = ["blocks", "slot", "fence", "fork", "run_limit", "budget", "step"]
+
+
+def rows_of(path):
+    return list(csv.DictReader(path.open()))
+
+
+def nanoseconds(milliseconds):
+    """"1.234567" ms, exactly; 0 for an empty field."""
+    return int(milliseconds.replace(".", "")) if milliseconds else 0
+
+
+def varints(data):
+    value = shift = 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            yield value
+            value = shift = 0
+
+
+def agreement(suite, title, arguments, count, exact):
+    """`exact`: one sequence a request, no drafts, no faults."""
+    trace = conversation(suite.scratch, count)
+    ran = suite.run("run", trace, *arguments, "-o", title, "--format", "json")
+    suite.check(f"{title}: runs", ran.status == 0, ran.err)
+    folder = suite.scratch / title
+    summary = json.loads((folder / "summary.json").read_text())
+    suite.check(f"{title}: summary.json is what is printed", (folder / "summary.json").read_text() == ran.out)
+    suite.check(f"{title}: these files and no others", sorted(path.name for path in folder.iterdir()) == NAMES)
+
+    requests = rows_of(folder / "requests.csv")
+    suite.check(f"{title}: a row a request", sorted(int(row["request"]) for row in requests) == list(range(count)))
+    suite.check(f"{title}: rows in order of their ends",
+                all(a["end_s"].rjust(30) <= b["end_s"].rjust(30) for a, b in zip(requests, requests[1:])))
+    complete = [row for row in requests if row["end"] in ("stop", "limit")]
+    total = lambda name, among=requests: sum(int(row[name]) for row in among)  # noqa: E731
+    suite.check(f"{title}: prompt tokens add up", total("prompt_tokens", complete) == summary["total_input_tokens"])
+    suite.check(f"{title}: output tokens add up", total("output_tokens", complete) == summary["total_output_tokens"])
+    suite.check(f"{title}: preemptions add up", total("preemptions") == summary["preemptions"] > 0)
+    recomputed = total("recomputed_tokens")
+    # Rows in flight at a preemption count as computed here, whether they come to something or not.
+    holds = recomputed == summary["recomputed_tokens"] if exact else recomputed >= summary["recomputed_tokens"]
+    suite.check(f"{title}: recomputed tokens add up", holds, f"{recomputed}, {summary['recomputed_tokens']}")
+    for reason in REASONS:
+        found = sum(nanoseconds(row[f"wait_{reason}_ms"]) for row in requests)
+        suite.check(f"{title}: waits for {reason} add up to the nanosecond",
+                    found == summary["wait_ns_by_reason"][reason], f"{found}, {summary['wait_ns_by_reason']}")
+    suite.check(f"{title}: a request's waits are its time in the queue", all(
+        nanoseconds(row["queue_ms"]) == sum(nanoseconds(row[f"wait_{reason}_ms"]) for reason in REASONS)
+        for row in requests))
+    # A request with samples has one time per token, the longest; the summary has one a sample.
+    for metric in ("ttft", "tpot", "e2el", "queue") if exact else ("ttft", "e2el", "queue"):
+        values = sorted(nanoseconds(row[f"{metric}_ms"]) for row in complete if row[f"{metric}_ms"])
+        mean = (2 * sum(values) + len(values)) // (2 * len(values))
+        suite.check(f"{title}: the mean of {metric} is the summary's",
+                    abs(mean - round(summary[f"mean_{metric}_ms"] * 1e6)) <= 1, f"{mean}, {summary[f'mean_{metric}_ms']}")
+    ends = [row["end"] for row in requests]
+    suite.check(f"{title}: requests end as the summary says",
+                (len(complete), ends.count("aborted"), ends.count("never"), ends.count("unfinished")) ==
+                tuple(summary[name] for name in ("completed", "aborted", "rejected_never", "unfinished")), str(set(ends)))
+
+    preemptions = rows_of(folder / "preemptions.csv")
+    suite.check(f"{title}: a row a preemption", len(preemptions) == summary["preemptions"])
+    attempts, misnumbered = {}, []
+    for row in preemptions:
+        sequence = row["request"], row["sample"]
+        if int(row["attempt"]) != attempts.get(sequence, 0):
+            misnumbered.append(row)
+        attempts[sequence] = int(row["attempt"]) + 1
+    suite.check(f"{title}: a victim's attempts are numbered", not misnumbered, str(misnumbered[:2]))
+    by_request = {}
+    for (request, _), times in attempts.items():
+        by_request[request] = by_request.get(request, 0) + times
+    suite.check(f"{title}: victims are those whose row says so", by_request == {
+        row["request"]: int(row["preemptions"]) for row in requests if row["preemptions"] != "0"})
+
+    timeline = rows_of(folder / "timeline.csv")
+    recording = json.loads((folder / "recording.json").read_text())
+    suite.check(f"{title}: the timeline is as long as said, and within its cap",
+                len(timeline) == recording["timeline"]["rows"] <= recording["timeline"]["rows_max"])
+    parts = ("blocks_reserved", "blocks_committed", "blocks_shared", "blocks_parked")
+    suite.check(f"{title}: an owned block is in one state",
+                all(int(row["blocks_owned"]) == sum(int(row[part]) for part in parts) for row in timeline))
+    suite.check(f"{title}: the timeline goes forward", all(
+        float(a["time_s"]) < float(b["time_s"]) for a, b in zip(timeline, timeline[1:])))
+    classes = [name for name in timeline[0] if name.startswith("ledger_")]
+    positions = summary["blocks"]["usable"] * 16
+    suite.check(f"{title}: the ledger's nine classes sum to the pool", len(classes) == 9 and all(
+        sum(int(row[name]) for name in classes) == positions for row in timeline))
+    suite.check(f"{title}: free blocks are free positions, parked ones parked", all(
+        int(row["ledger_free"]) == positions - 16 * int(row["blocks_owned"]) and
+        int(row["ledger_parked"]) == 16 * int(row["blocks_parked"]) for row in timeline))
+    last = timeline[-1]
+    suite.check(f"{title}: the timeline ends with everything done", all(
+        int(last[name]) == value for name, value in {
+            "running": 0, "waiting": 0, "blocks_owned": 0, "steps": summary["steps"], "ended": summary["requests"],
+            "preemptions": summary["preemptions"], "sat_out": summary["sat_out"],
+            "drafts_accepted": summary["drafts"]["accepted"]}.items()), str(last))
+    by_place = recording["drafts"]
+    suite.check(f"{title}: drafts by place add up", (sum(by_place["proposed_by_place"]), sum(by_place["accepted_by_place"])) ==
+                (summary["drafts"]["proposed"], summary["drafts"]["accepted"]), str(by_place))
+
+    block_map(suite, title, folder, summary, preemptions)
+    again = suite.run("run", trace, *arguments, "-o", f"{title} again", "--fast-path", "off")
+    suite.check(f"{title}: runs again on the slow path", again.status == 0, again.err)
+    for name in NAMES:
+        suite.check(f"{title}: {name} is the same, byte by byte",
+                    (folder / name).read_bytes() == (suite.scratch / f"{title} again" / name).read_bytes())
+
+
+def block_map(suite, title, folder, summary, preemptions):
+    """Replays blockmap.json by its description in docs/results.md."""
+    found = json.loads((folder / "blockmap.json").read_text())
+    overview, focus = found["overview"], found["focus"]
+    suite.check(f"{title}: the map has all blocks", found["blocks"] == summary["blocks"]["usable"])
+    states = base64.b64decode(overview["states"])
+    owners = list(varints(base64.b64decode(overview["owners"])))
+    suite.check(f"{title}: the map has a cell a lane and column",
+                len(states) == len(owners) == overview["lanes"] * overview["columns"] and
+                overview["columns"] <= overview["columns_max"])
+    # What was shared and is not any more has an owner, but the map does not know which.
+    suite.check(f"{title}: free cells have no owner, parked and reserved ones have one",
+                all(owner == 0 if state == 0 else owner > 0 or state in (2, 3) for state, owner in zip(states, owners)))
+    lane_states = list(base64.b64decode(focus["initial_states"]))
+    lane_owners = list(varints(base64.b64decode(focus["initial_owners"])))
+    stream = base64.b64decode(focus["stream"])
+    # A state is one byte below 128, so the whole stream reads as varints.
+    numbers = list(varints(stream))
+    suite.check(f"{title}: the focus has as many changes as said",
+                len(numbers) == 4 * focus["changes"] <= 4 * focus["changes_max"])
+    at, taken, wrong = round(focus["from_s"] * 10**9), set(), []
+    for n in range(0, len(numbers), 4):
+        passed, lane, state, owner = numbers[n:n + 4]
+        at += passed
+        if (lane_states[lane], lane_owners[lane]) == (state, owner):
+            wrong.append(n)
+        if lane_states[lane] in (4, 5) and state not in (0, 3, 4, 5):
+            wrong.append(n)  # what is parked is free before somebody takes it
+        if state == 5 and lane_states[lane] != 5:
+            taken.add(owner - 1)
+        lane_states[lane], lane_owners[lane] = state, owner
+    suite.check(f"{title}: every change changes something, and nothing parked is taken", not wrong, str(wrong[:3]))
+    suite.check(f"{title}: the focus ends where it says", abs(at - round(focus["to_s"] * 10**9)) <= 10**9)
+    victims = {int(row["request"]) for row in preemptions}
+    suite.check(f"{title}: blocks are taken from victims", taken and taken <= victims, str(taken - victims))
+
+
+def everything_or_nothing(suite):
+    trace = conversation(suite.scratch, 300)
+    suite.run("run", trace, "-o", "kept")
+    before = {name: hashlib.sha256((suite.scratch / "kept" / name).read_bytes()).digest() for name in NAMES}
+
+    def untouched(sentence, folder="kept"):
+        now = {path.name: path.read_bytes() for path in (suite.scratch / folder).iterdir() if path.is_file()}
+        suite.check(sentence, sorted(now) == NAMES and
+                    all(hashlib.sha256(now[name]).digest() == before[name] for name in NAMES), str(sorted(now)))
+
+    def no_room():
+        """A disk of 100,000 bytes."""
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    full = suite.run("run", trace, *PRESSURE, "-o", "kept", preexec_fn=no_room)
+    suite.check("a full disk is an error that names the file", full.status == 1 and
+                re.search(r"kept/\S+: found File too large, expected a directory to write into", full.err), full.err)
+    suite.check("after it nothing is printed", full.out == "", full.out[:200])
+    untouched("after it the earlier files are as they were")
+    suite.check("after it no temporary file is left", sorted(
+        path.name for path in (suite.scratch / "kept").iterdir()) == NAMES)
+    fresh = suite.run("run", trace, *PRESSURE, "-o", "deep/new", preexec_fn=no_room)
+    suite.check("a full disk leaves no new directory", fresh.status == 1 and
+                not (suite.scratch / "deep").exists() and not (suite.scratch / "deep.partial").exists(), fresh.err)
+
+    suite.write("file", "mine")
+    for place in ("file", "file/below"):
+        done = suite.run("run", trace, "-o", place)
+        suite.check(f"-o {place} is refused", done.status == 1 and "which is a file" in done.err + ", which is a file",
+                    done.err)
+    suite.check("the file in the way is as it was", (suite.scratch / "file").read_text() == "mine")
+
+    slow = ["--audit", "every"]  # long enough to be interrupted
+    for name, number in (("SIGINT", signal.SIGINT), ("SIGTERM", signal.SIGTERM), ("SIGKILL", signal.SIGKILL)):
+        for place, staging in (("kept", "kept/.pinfold.partial"), ("a/b", "a.partial")):
+            with subprocess.Popen([suite.program, "run", trace, *PRESSURE, *slow, "-o", place], cwd=suite.scratch,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+                for _ in range(5000):
+                    if (suite.scratch / staging).exists():
+                        break
+                    time.sleep(0.002)
+                process.send_signal(number)
+                out, _ = process.communicate(timeout=60)
+            gone = number != signal.SIGKILL
+            suite.check(f"{name} ends a run that writes into {place}", out == b"" and
+                        process.returncode == (130 if gone else -signal.SIGKILL), f"{process.returncode} {out[:200]}")
+            suite.check(f"{name} leaves {'nothing' if gone else 'its temporary files'} of {place}",
+                        (suite.scratch / staging).exists() != gone and not (suite.scratch / "a").exists())
+            if place == "kept":
+                untouched(f"after {name} the earlier files are as they were")
+    after = suite.run("run", trace, "-o", "kept")
+    suite.check("the next run cleans up and succeeds", after.status == 0 and sorted(
+        path.name for path in (suite.scratch / "kept").iterdir()) == NAMES, after.err)
+    untouched("and writes the same again")
+    after = suite.run("run", trace, "-o", "a/b")
+    suite.check("where the directory was new, too", after.status == 0 and not (suite.scratch / "a.partial").exists(), after.err)
+    untouched("with the same files", "a/b")
+
+    if os.geteuid() != 0:
+        (suite.scratch / "locked").mkdir(mode=0o500)
+        done = suite.run("run", trace, "-o", "locked")
+        suite.check("a directory that may not be written is refused at once",
+                    done.status == 1 and "which this user may not write" in done.err, done.err)
+
+
+def report(suite):
+    trace = conversation(suite.scratch, 300)
+    suite.run("run", trace, *PRESSURE, "-o", "page")
+    done = suite.run("report", "page")
+    if "has no chart library" in done.err:
+        return
+    suite.check("report names the page", done.status == 0 and done.out == "page/report.html\n", done.out + done.err)
+    first = (suite.scratch / "page/report.html").read_bytes()
+    suite.run("report", "page")
+    suite.check("the page is the same again", (suite.scratch / "page/report.html").read_bytes() == first)
+    suite.check("a page of a small run is small", len(first) < 2_000_000, str(len(first)))
+    nothing = suite.run("report", "nowhere")
+    suite.check("report of no directory is an error", nothing.status == 1 and
+                "nowhere/summary.json" in nothing.err and "run -o" in nothing.err, nothing.err)
+    without = suite.run("report")
+    suite.check("report without a directory is a usage error", without.status == 2, without.err)
+    table = suite.scratch / "page/requests.csv"
+    lines = table.read_text().splitlines(keepends=True)
+    table.write_text("".join(lines[:5]) + lines[5].replace(",", ";") + "".join(lines[6:]))
+    broken = suite.run("report", "page")
+    suite.check("a broken table is placed", broken.status == 1 and "page/requests.csv:6:" in broken.err, broken.err)
+    suite.check("and the earlier page stays", (suite.scratch / "page/report.html").read_bytes() == first)
+    suite.run("run", trace, "-o", "page")
+    suite.check("a new run takes the page of the earlier one away", not (suite.scratch / "page/report.html").exists())
+
+
+def stall(suite):
+    """A run that ends early leaves the files of what happened: the event of its first copy is lost."""
+    trace = conversation(suite.scratch, 60)
+    ran = suite.run("run", trace, "--set", "workload.samples=2", "--set", "fault.copy_lost=1", "-o", "stall")
+    summary = json.loads((suite.scratch / "stall/summary.json").read_text())
+    rows = rows_of(suite.scratch / "stall/requests.csv")
+    ends = [row["end"] for row in rows]
+    suite.check("a run that stalls leaves its files", ran.status == 3 and summary["verdict"] == "stall", ran.err[:300])
+    suite.check("in which some are unfinished", ends.count("unfinished") == sum(
+        row["end_s"] == "" for row in rows) > 0, str(ends))
+    suite.check("and the page can be made of them", suite.run("report", "stall").status in (0, 1))
+
+
+def main():
+    suite = Suite()
+    agreement(suite, "pressure", PRESSURE, 1500, exact=True)
+    agreement(suite, "everything", EVERYTHING, 1500, exact=False)
+    everything_or_nothing(suite)
+    report(suite)
+    stall(suite)
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
