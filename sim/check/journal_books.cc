@@ -146,6 +146,10 @@ void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
       of.history = std::max(of.history, record.count + 1);
       break;
     }
+    case Verb::kKeys:
+    case Verb::kHit:
+    case Verb::kPublish:
+    case Verb::kEvict: break;  // prefix reuse: not followed yet, and no run with it comes here
     case Verb::kDemote: at(record.sequence).processed = 0; break;
     case Verb::kJoin:
       at(record.sequence).in_batch = true;
@@ -204,11 +208,7 @@ void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
       break;
     }
     case Verb::kAnswer:
-    case Verb::kForkMissed:
-    case Verb::kKeys:  // not followed yet: a run that reuses prefixes has no invariants
-    case Verb::kHit:
-    case Verb::kPublish:
-    case Verb::kEvict: break;
+    case Verb::kForkMissed: break;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <optional>
 
 #include "sim/check/journal_books.h"
 #include "sim/check/shadow.h"
@@ -14,7 +15,7 @@ namespace pinfold::sim {
 namespace {
 
 constexpr std::size_t kBrokenKept = 20;
-constexpr std::uint32_t kSequencesMost = 1U << 26;
+constexpr std::uint32_t kGapMost = 1U << 16;  // in the numbers of sequences
 constexpr std::uint32_t kHostIdsMost = 1U << 26;
 
 /// The invariant with its subject.
@@ -147,6 +148,10 @@ class Judge {
                limit_[index_of(record.pool)] - 1));
       return false;
     }
+    if (const auto stranger = not_arrived(record)) {
+      find(Check::kI2, fmt::format("sequence {} is named and has not arrived", *stranger));
+      return false;
+    }
     before(record);
     books_.consume_record(record, event.ids);
     feed_shadow(event);
@@ -155,6 +160,9 @@ class Judge {
     remember(event);
     return true;
   }
+
+  /// One more than the largest number of a sequence so far.
+  std::uint64_t next_sequence() const { return books_.sequences().size(); }
 
   JournalVerdict finish() {
     books_.settle_open();
@@ -181,6 +189,16 @@ class Judge {
   void find(Check check, std::string text) {
     findings_.add(check, verdict_.events, std::move(text));
     take_findings();
+  }
+
+  std::optional<std::uint32_t> not_arrived(const Record& record) const {
+    if (record.verb == Verb::kArrive || record.verb == Verb::kPassed || names_step(record.verb)) {
+      return std::nullopt;
+    }
+    if (!books_.sequence(record.sequence).known) return record.sequence;
+    const bool of_parent = record.verb == Verb::kFork || record.verb == Verb::kForkMissed;
+    if (of_parent && !books_.sequence(record.aux).known) return record.aux;
+    return std::nullopt;
   }
 
   // What the books leave to whoever sees the scheduler too.
@@ -354,12 +372,13 @@ InputError shares_prefixes(const std::string& path, std::uint64_t line) {
   return error;
 }
 
-InputError too_large(const std::string& path, std::uint64_t line, std::uint32_t number) {
+InputError too_large(const std::string& path, std::uint64_t line, std::uint32_t number,
+                     std::uint64_t next) {
   InputError error;
   error.path = path;
   error.line = line;
   error.found = fmt::format("sequence {}", number);
-  error.expected = fmt::format("a number below {}", kSequencesMost);
+  error.expected = fmt::format("sequence {} or one of the next {}", next, kGapMost);
   error.hint = "sequences are numbered from 0 on, without large gaps";
   return error;
 }
@@ -378,11 +397,8 @@ Outcome<JournalVerdict> verify_journal(std::string_view text, const std::string&
   while (goes_on && reader.next(event)) {
     const Verb verb = event.record.verb;
     if (verb >= Verb::kKeys) return shares_prefixes(path, event.line);
-    if (!names_step(verb) && event.record.sequence >= kSequencesMost) {
-      return too_large(path, event.line, event.record.sequence);
-    }
-    if ((verb == Verb::kFork || verb == Verb::kForkMissed) && event.record.aux >= kSequencesMost) {
-      return too_large(path, event.line, event.record.aux);
+    if (verb == Verb::kArrive && event.record.sequence >= judge.next_sequence() + kGapMost) {
+      return too_large(path, event.line, event.record.sequence, judge.next_sequence());
     }
     goes_on = judge.judge(event);
     digest.update(std::as_bytes(std::span(&event.record, 1)));

@@ -320,10 +320,16 @@ def changed_runs(suite):
     suite.write("changed.jsonl", with_events(lines, [lines[0], '{"event": "arrive", "sequence": 4000000000}\n']))
     found = suite.run("replay", "changed.jsonl", "--verify")
     suite.check("a sequence number that is none", found.status == 1 and "numbered from 0" in found.err, found.err)
-    suite.write("changed.jsonl", with_events(lines, [lines[0], '{"event": "acquire", "sequence": 0, "ids": [40]}\n']))
+    suite.write("changed.jsonl", with_events(lines, [lines[0], '{"event": "acquire", "sequence": 7, "ids": [1]}\n']))
+    found = suite.run("replay", "changed.jsonl", "--verify")
+    suite.check("a sequence that never arrived", found.status == 3 and
+                ":2: I2 owners: sequence 7 is named and has not arrived" in found.err, found.err)
+    arrives = '{"event": "arrive", "sequence": 0, "count": 4, "aux": 1}\n'
+    suite.write("changed.jsonl", with_events(lines, [lines[0], arrives,
+                                                     '{"event": "acquire", "sequence": 0, "ids": [40]}\n']))
     found = suite.run("replay", "changed.jsonl", "--verify")
     suite.check("an id that the pool does not have", found.status == 3 and
-                ":2: I1 conservation: block 40, named by sequence 0, is none of the pool's" in found.err, found.err)
+                ":3: I1 conservation: block 40, named by sequence 0, is none of the pool's" in found.err, found.err)
 
 
 def labs(suite):
