@@ -1,4 +1,4 @@
-// Ten thousand random worlds, each run twice: with the fast path and with the row-by-row twin. The
+// Random worlds, each run twice: with the fast path and with the row-by-row twin. The
 // journals must be the same bytes and every state hash must agree; the account kept outside must agree
 // with the scheduler after every event; everything drains unless the chapter's own fork deadlock is
 // asked for. Rules O2 to O10 and O15 are all driven here.
@@ -52,7 +52,7 @@ std::string first_difference(const Outcome& a, const Outcome& b) {
 std::uint64_t seeds_wanted() {
   // ./dev check asks for more; the number is no input to any result.
   const char* text = std::getenv("PINFOLD_WORLDS");
-  return text == nullptr ? 10'000 : std::strtoull(text, nullptr, 10);
+  return text == nullptr ? 3'000 : std::strtoull(text, nullptr, 10);
 }
 
 std::uint64_t ledger_seeds_wanted() {
@@ -63,7 +63,7 @@ std::uint64_t ledger_seeds_wanted() {
 TEST_CASE("slow and fast path write the same journal in random worlds, and everything drains") {
   const std::uint64_t seeds = seeds_wanted();
   std::uint64_t preempted = 0, parked = 0, sat_out = 0, self = 0, forked = 0, aborted = 0,
-                rejected = 0, failed = 0, demoted = 0, missed = 0, never = 0;
+                rejected = 0, failed = 0, demoted = 0, missed = 0, never = 0, stalled = 0;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const Scenario scenario = draw_scenario(seed);
     const Outcome fast = run(scenario, seed, Switch::kOn);
@@ -74,8 +74,15 @@ TEST_CASE("slow and fast path write the same journal in random worlds, and every
     REQUIRE(first_difference(fast, slow) == "none");
     REQUIRE(fast.hashes == slow.hashes);
     REQUIRE(shadow_says(scenario, fast) == "clean");
+    REQUIRE(fast.invariants == "clean");
+    REQUIRE(slow.invariants == "clean");
     CAPTURE(fast.wait_report);
-    REQUIRE_FALSE(fast.stalled);
+    // The one stall there is: forks that wait with their pins, and nobody demotes them (decision 7).
+    if (fast.stalled) {
+      REQUIRE(scenario.options.demote == Switch::kOff);
+      REQUIRE(fast.wait_report != "");
+    }
+    stalled += fast.stalled;
     preempted += fast.stats.preemptions > 0;
     parked += fast.stats.parked > 0;
     sat_out += fast.stats.sat_out > 0;
@@ -109,6 +116,7 @@ TEST_CASE("slow and fast path write the same journal in random worlds, and every
   line("fork demoted before a stall", demoted);
   line("fork missed", missed);
   line("NEVER", never);
+  line("explained stall, demotion off", stalled);
   // Every kind of trouble in at least 5 % of the worlds, or the test does not test it.
   for (const std::uint64_t count : {preempted, parked, sat_out, self, forked, aborted, rejected}) {
     CHECK(count * 20 >= seeds);
