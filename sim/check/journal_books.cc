@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sim/check/table_end.h"
+
 namespace pinfold::sim {
 namespace {
 
@@ -10,15 +12,6 @@ std::string sequence_name(std::uint32_t sequence) { return "sequence " + std::to
 
 std::string id_name(PoolKind pool, std::uint32_t id) {
   return std::string(name_of(pool)) + " " + std::to_string(id);
-}
-
-// In table order or in the order of later drops.
-bool are_the_end_of(const std::vector<std::uint32_t>& table, std::span<const BlockId> ids) {
-  if (ids.size() > table.size()) return false;
-  const auto same = [](BlockId id, std::uint32_t block) { return index_of(id) == block; };
-  const auto from = table.end() - static_cast<std::ptrdiff_t>(ids.size());
-  return std::equal(ids.begin(), ids.end(), from, same) ||
-         std::equal(ids.rbegin(), ids.rend(), from, same);
 }
 
 }  // namespace
@@ -368,7 +361,7 @@ void JournalBooks::drop_entries(const Record& record, std::span<const BlockId> i
                                 SequenceBooks& of) {
   switch (record.pool) {
     case PoolKind::kBlocks:
-      if (are_the_end_of(of.table, ids)) {
+      if (are_last_of(ids, of.table)) {
         of.table.resize(of.table.size() - ids.size());
         break;
       }
