@@ -462,8 +462,10 @@ class Replay final : public Command {
         "Ownership events (JSON Lines): a recorded run (docs/recording.md) or a story told by hand "
         "(configs/labs/README.md).");
     text("--format", format_, "FORMAT", "text or json. Default: text.");
-    flag("--verify", options_.verify,
-         "Judge the events against the ownership rules: not built yet.");
+    flag(
+        "--verify", options_.verify,
+        "Judge the events by the ownership rules, whoever issued the ids; a broken rule gives exit "
+        "code 3.");
   }
   ExitCode run() override {
     needed("EVENTS", options_.path, "the path of an ownership-event file");

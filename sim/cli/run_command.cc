@@ -163,13 +163,26 @@ std::optional<InputError> check_simulated(const Scenario& scenario) {
     error.hint = "`pinfold explore` does it";
     return error;
   };
-  if (!scenario.faults.empty()) return only_explored("faults at given steps");
+  for (const Fault& fault : scenario.faults) {
+    if (fault.kind != FaultKind::kStepFailed) {
+      return only_explored(fmt::format("{} at a given step", name_of(fault.kind)));
+    }
+  }
   for (const ScenarioRequest& asked : scenario.requests) {
     if (asked.drafts != scenario.config.workload.drafts) {
       return only_explored("other drafts than workload.drafts, of " + asked.name);
     }
   }
   return std::nullopt;
+}
+
+/// A scenario's configuration with the steps that its faults fail.
+RunConfig config_of(const Scenario& scenario) {
+  RunConfig config = scenario.config;
+  for (const Fault& fault : scenario.faults) {
+    config.fault.failed_steps.push_back(static_cast<std::uint32_t>(fault.step));
+  }
+  return config;
 }
 
 /// Exit code and message of a run that a scenario judges.
@@ -201,7 +214,7 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
     scenario = std::move(read.value());
   }
   const Outcome<LoadedConfig> loaded =
-      scenario ? Outcome<LoadedConfig>(LoadedConfig{scenario->config, {}})
+      scenario ? Outcome<LoadedConfig>(LoadedConfig{config_of(*scenario), {}})
                : load_config(command.config, err);
   if (!loaded) return fail(err, ExitCode::kUsageError, loaded.error());
   const RunConfig& config = loaded.value().config;

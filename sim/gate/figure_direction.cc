@@ -30,6 +30,7 @@ constexpr std::array kDirections{
     Direction{"measured*", Better::kNeither},
     Direction{"trace_requests", Better::kNeither},
     Direction{"*_ms", Better::kLower},
+    Direction{"percentiles_exact", Better::kNeither},
     Direction{"saturated", Better::kLower},
     Direction{"queue_at_arrival.*", Better::kLower},
     // Pressure on the pool, and waiting. Which reason waits are booked on may shift.
