@@ -36,7 +36,7 @@ class Reader {
   explicit Reader(const CheckCommand& command) : command_(command) {}
 
   void read(const CheckSpec& spec) {
-    Check check;
+    GateCheck check;
     check.name = spec.name;
     check.trace = spec.trace;
     check.requirements = spec.requirements;
@@ -56,7 +56,7 @@ class Reader {
     checks_.push_back(std::move(check));
   }
 
-  const std::vector<Check>& checks() const { return checks_; }
+  const std::vector<GateCheck>& checks() const { return checks_; }
   const std::vector<std::string>& usage_errors() const { return usage_errors_; }
   const std::vector<std::string>& data_errors() const { return data_errors_; }
 
@@ -91,7 +91,7 @@ class Reader {
                 .first->second;
   }
 
-  void read_baseline(const CheckSpec& spec, Check& check) {
+  void read_baseline(const CheckSpec& spec, GateCheck& check) {
     const std::string& path = *spec.baseline;
     if (command_.accept) {
       if (const auto error = check_whole_file(kBaselineFlag, path)) return data(spec, *error);
@@ -119,12 +119,12 @@ class Reader {
 
   const CheckCommand& command_;
   std::map<std::string, KnownTrace> traces_;
-  std::vector<Check> checks_;
+  std::vector<GateCheck> checks_;
   std::vector<std::string> usage_errors_;
   std::vector<std::string> data_errors_;
 };
 
-std::optional<InputError> write_events(const Check& check, const std::string& trace_digest) {
+std::optional<InputError> write_events(const GateCheck& check, const std::string& trace_digest) {
   const std::string workload = fmt::format("trace {}, configuration {}, seed {}", trace_digest,
                                            config_digest(check.config), check.config.seed);
   auto file = RecordFile::begin(events_path(*check.baseline_path), check.config,
@@ -136,10 +136,10 @@ std::optional<InputError> write_events(const Check& check, const std::string& tr
 }
 
 /// Runs it and, if what is required holds, makes it the baseline.
-Outcome<CheckResult> accept(Check check, bool events) {
+Outcome<GateResult> accept(GateCheck check, bool events) {
   const std::optional<Baseline> old = std::move(check.baseline);
   check.baseline.reset();
-  CheckResult result = run_check(check, kVersion);
+  GateResult result = run_check(check, kVersion);
   if (result.state != CheckState::kHolds) {
     result.notes.emplace_back("the baseline stays as it was");
     return result;
@@ -160,7 +160,7 @@ Outcome<CheckResult> accept(Check check, bool events) {
   return result;
 }
 
-std::string rendered(CheckFormat format, const std::vector<CheckResult>& results) {
+std::string rendered(CheckFormat format, const std::vector<GateResult>& results) {
   switch (format) {
     case CheckFormat::kText: return check_text(results);
     case CheckFormat::kJson: return check_json(results);
@@ -179,10 +179,10 @@ bool append(const std::string& path, const std::string& text) {
   return file.good();
 }
 
-ExitCode exit_code(const std::vector<CheckResult>& results) {
+ExitCode exit_code(const std::vector<GateResult>& results) {
   const auto any = [&](CheckState state) {
     return std::any_of(results.begin(), results.end(),
-                       [state](const CheckResult& one) { return one.state == state; });
+                       [state](const GateResult& one) { return one.state == state; });
   };
   if (any(CheckState::kFailed)) return ExitCode::kCheckFailed;
   return any(CheckState::kNotComparable) ? ExitCode::kUsageError : ExitCode::kOk;
@@ -229,12 +229,12 @@ ExitCode check_command(const CheckCommand& command, std::ostream& out, std::ostr
   if (!reader.usage_errors().empty()) return ExitCode::kUsageError;
   if (!reader.data_errors().empty()) return ExitCode::kDataError;
 
-  std::vector<CheckResult> results;
+  std::vector<GateResult> results;
   {
     Progress progress(err, reader.checks().size(), "checks done");
-    for (const Check& check : reader.checks()) {
+    for (const GateCheck& check : reader.checks()) {
       if (command.accept && check.baseline_path) {
-        Outcome<CheckResult> accepted = accept(check, command.events);
+        Outcome<GateResult> accepted = accept(check, command.events);
         if (!accepted) return fail(err, ExitCode::kDataError, accepted.error());
         results.push_back(std::move(accepted.value()));
       } else {

@@ -206,7 +206,7 @@ ExitCode judge(const Scenario& scenario, const RunResult& result, const Provenan
 
 ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream& err) {
   std::optional<Scenario> scenario;
-  if (is_scenario_name(command.trace)) {
+  if (is_scenario_file(command.trace)) {
     if (auto error = check_scenario_flags(command)) return fail(err, ExitCode::kUsageError, *error);
     Outcome<Scenario> read = read_scenario(command.trace, command.config.overrides);
     if (!read) return fail(err, ExitCode::kDataError, read.error());

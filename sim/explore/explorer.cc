@@ -96,7 +96,7 @@ class Explorer {
       scratch_ = world;
       ++result_.transitions;
       ++result_.events[static_cast<std::size_t>(event.kind)];
-      const std::optional<Finding> finding = scratch_.apply(stage_, event);
+      const std::optional<ExploreFinding> finding = scratch_.apply(stage_, event);
       for (std::size_t verb = 0; verb < World::kVerbs; ++verb) {
         result_.verbs[verb] += scratch_.verbs()[verb];
       }
@@ -129,7 +129,8 @@ class Explorer {
     return false;
   }
 
-  ExploreResult& broken(const Finding& finding, std::uint32_t from, const WorldEvent* event) {
+  ExploreResult& broken(const ExploreFinding& finding, std::uint32_t from,
+                        const WorldEvent* event) {
     result_.verdict = ExploreVerdict::kViolation;
     result_.check = finding.check;
     result_.text = finding.text;

@@ -53,7 +53,7 @@ ExploreResult explore(const Stage& stage, const ExploreLimits& limits);
 struct Walked {
   std::vector<std::string> told;   // a sentence an event
   std::vector<std::string> shown;  // tables after each event
-  std::optional<Finding> finding;
+  std::optional<ExploreFinding> finding;
   bool possible = true;  // false: an event could not happen; told ends before it
   bool stalled = false;  // nothing the engine can do changes the last state, and somebody waits
   std::vector<std::string> waits;  // of the last state: who waits for what

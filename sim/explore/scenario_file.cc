@@ -530,6 +530,15 @@ std::string scenario_text(const Scenario& scenario) {
   return members.object();
 }
 
-bool is_scenario_name(std::string_view path) { return path.ends_with(".json"); }
+bool is_scenario_file(const std::string& path) {
+  if (!path.ends_with(".json")) return false;
+  const Outcome<std::string> text = read_file(path, "a scenario");
+  if (!text) return true;  // whoever reads it says what is wrong
+  const std::string_view start = std::string_view(text.value()).substr(0, 64 * 1024);
+  const auto has = [&](std::string_view key) { return start.find(key) != std::string_view::npos; };
+  // Session traces have requests too, of other keys.
+  return !has("\"requests\"") || has("\"story\"") || has("\"config\"") || has("\"expect\"") ||
+         has("\"arrive_ms\"");
+}
 
 }  // namespace pinfold::sim

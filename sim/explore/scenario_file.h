@@ -25,7 +25,8 @@ Outcome<Scenario> read_scenario(const std::string& path,
 /// defaults. Read again it is the same.
 std::string scenario_text(const Scenario& scenario);
 
-/// Whether a command takes the file of this name for a scenario and not for a trace: it ends in .json.
-bool is_scenario_name(std::string_view path);
+/// Whether a command takes this file for a scenario and not for a trace: its name ends in .json and it does
+/// not look like a session trace.
+bool is_scenario_file(const std::string& path);
 
 }  // namespace pinfold::sim

@@ -301,7 +301,7 @@ Yield World::yield_of(const Stage& stage, const Row& row, std::uint32_t choice) 
 // ---- row memory ------------------------------------------------------------------------------------
 
 void World::find(const char* check, std::string text) {
-  if (!finding_) finding_ = Finding{check, std::move(text)};
+  if (!finding_) finding_ = ExploreFinding{check, std::move(text)};
 }
 
 World::Tag World::tag_of(const Stage& stage, std::uint32_t actor, std::uint32_t position) const {
@@ -828,7 +828,7 @@ void World::result(const Stage& stage, std::uint32_t choice, bool failed) {
   take_ends(stage);
 }
 
-std::optional<Finding> World::apply(const Stage& stage, const WorldEvent& event) {
+std::optional<ExploreFinding> World::apply(const Stage& stage, const WorldEvent& event) {
   finding_.reset();
   verbs_ = {};
   ends_.clear();
@@ -999,9 +999,9 @@ void World::check_rows(const Stage& stage) {
   }
 }
 
-std::optional<Finding> World::audit(const Stage& stage) const {
+std::optional<ExploreFinding> World::audit(const Stage& stage) const {
   const auto found = [](const char* check, std::string text) {
-    return std::optional<Finding>(Finding{check, std::move(text)});
+    return std::optional<ExploreFinding>(ExploreFinding{check, std::move(text)});
   };
   try {
     scheduler_.audit();

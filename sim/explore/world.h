@@ -79,7 +79,7 @@ struct WorldEvent {
 };
 
 /// A broken rule.
-struct Finding {
+struct ExploreFinding {
   std::string check;  // "I3", or "library" where a check of src/ threw
   std::string text;
 };
@@ -103,10 +103,10 @@ class World {
   }
 
   /// Performs a listed event and checks what rows hold and who may touch what. A finding ends the world.
-  std::optional<Finding> apply(const Stage& stage, const WorldEvent& event);
+  std::optional<ExploreFinding> apply(const Stage& stage, const WorldEvent& event);
 
   /// Every law of the scheduler's records, from the outside and by its own audit.
-  std::optional<Finding> audit(const Stage& stage) const;
+  std::optional<ExploreFinding> audit(const Stage& stage) const;
 
   /// Everybody has arrived and ended, and nothing is in flight.
   bool over(const Stage& stage) const;
@@ -265,7 +265,7 @@ class World {
   std::array<std::uint32_t, kVerbs> verbs_{};
   std::vector<End> ends_;
   std::string told_;
-  std::optional<Finding> finding_;
+  std::optional<ExploreFinding> finding_;
 };
 
 }  // namespace pinfold::sim

@@ -39,7 +39,7 @@ constexpr const char* kHowToRecord =
     "files of `pinfold run --record`";
 
 /// Looks for the event at which the baseline's run and this one part.
-void find_difference(const Check& check, CheckResult& result) {
+void find_difference(const GateCheck& check, GateResult& result) {
   const Baseline& baseline = *check.baseline;
   if (value_in(baseline.figures, "digest") == value_in(result.run, "digest")) {
     result.notes.emplace_back("every ownership event is as in the baseline's run");
@@ -85,7 +85,7 @@ std::string_view name_of(CheckState state) {
   return "?";
 }
 
-std::vector<std::string> why_not_comparable(const Check& check) {
+std::vector<std::string> why_not_comparable(const GateCheck& check) {
   std::vector<std::string> reasons;
   if (!check.baseline) return reasons;
   if (check.baseline->trace_digest != check.trace_digest) {
@@ -100,8 +100,8 @@ std::vector<std::string> why_not_comparable(const Check& check) {
   return reasons;
 }
 
-CheckResult run_check(const Check& check, const std::string& version) {
-  CheckResult result;
+GateResult run_check(const GateCheck& check, const std::string& version) {
+  GateResult result;
   result.name = check.name;
   result.trace = check.trace;
   result.provenance = {.version = version,

@@ -27,7 +27,7 @@ struct CheckSpec {
 };
 
 /// The same with everything read.
-struct Check {
+struct GateCheck {
   std::string name;
   std::string trace;
   std::string trace_digest;
@@ -51,7 +51,7 @@ struct RequirementResult {
   bool holds = false;
 };
 
-struct CheckResult {
+struct GateResult {
   std::string name;
   std::string trace;
   CheckState state = CheckState::kHolds;
@@ -68,11 +68,11 @@ struct CheckResult {
 };
 
 /// Why the run cannot be held against the baseline; nothing where it can.
-std::vector<std::string> why_not_comparable(const Check& check);
+std::vector<std::string> why_not_comparable(const GateCheck& check);
 
 /// Runs it. A run that stalls or breaks a rule fails even where nobody asked; without comparison there is no run.
 /// After a failure with a baseline the first event is looked for at which the two runs part.
-CheckResult run_check(const Check& check, const std::string& version);
+GateResult run_check(const GateCheck& check, const std::string& version);
 
 /// The path of the journal that is kept beside a baseline: "x.json" has "x.events.jsonl".
 std::string events_path(const std::string& baseline);

@@ -65,11 +65,11 @@ std::string escaped(std::string_view text, std::string_view letters) {
 std::string github_data(std::string_view text) { return escaped(text, "%\r\n"); }
 std::string github_property(std::string_view text) { return escaped(text, "%\r\n:,"); }
 
-std::string check_github(std::span<const CheckResult> results) {
+std::string check_github(std::span<const GateResult> results) {
   Kind errors("error");
   Kind warnings("warning");
   Kind notices("notice");
-  for (const CheckResult& result : results) {
+  for (const GateResult& result : results) {
     const std::string title = "pinfold check " + result.name;
     for (const std::string& reason : result.incomparable) {
       errors.add(title, "not comparable: " + reason);

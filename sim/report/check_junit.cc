@@ -37,7 +37,7 @@ struct Case {
   std::string failure;  // empty: it passed
 };
 
-std::vector<Case> cases_of(const CheckResult& result) {
+std::vector<Case> cases_of(const GateResult& result) {
   std::vector<Case> cases;
   for (const RequirementResult& row : result.requirements) {
     cases.push_back({row.requirement.text(),
@@ -59,7 +59,7 @@ std::vector<Case> cases_of(const CheckResult& result) {
   return cases;
 }
 
-void add_suite(std::string& xml, const CheckResult& result) {
+void add_suite(std::string& xml, const GateResult& result) {
   const std::string name = xml_escaped(result.name);
   const std::vector<Case> cases = cases_of(result);
   std::size_t failures = 0;
@@ -120,9 +120,9 @@ std::string xml_escaped(std::string_view text) {
   return xml;
 }
 
-std::string check_junit(std::span<const CheckResult> results) {
+std::string check_junit(std::span<const GateResult> results) {
   std::string suites;
-  for (const CheckResult& result : results) add_suite(suites, result);
+  for (const GateResult& result : results) add_suite(suites, result);
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"pinfold check\">\n" +
          suites + "</testsuites>\n";
 }

@@ -20,7 +20,7 @@ constexpr const char* kNow = "now";
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
 
 /// Figures that moved and are judged, worst first, else in their order.
-std::vector<const FigureChange*> moved(const CheckResult& result) {
+std::vector<const FigureChange*> moved(const GateResult& result) {
   std::vector<const FigureChange*> rows;
   for (const ChangeVerdict verdict :
        {ChangeVerdict::kWorse, ChangeVerdict::kWithin, ChangeVerdict::kBetter}) {
@@ -31,14 +31,14 @@ std::vector<const FigureChange*> moved(const CheckResult& result) {
   return rows;
 }
 
-std::size_t count(const CheckResult& result, ChangeVerdict verdict) {
+std::size_t count(const GateResult& result, ChangeVerdict verdict) {
   return static_cast<std::size_t>(
       std::count_if(result.figures.begin(), result.figures.end(),
                     [verdict](const FigureChange& row) { return row.verdict == verdict; }));
 }
 
 /// "2 worse, 1 within tolerance, 3 better, 40 same, 12 changed and not judged"
-std::string tally(const CheckResult& result) {
+std::string tally(const GateResult& result) {
   std::string text;
   const auto add = [&](ChangeVerdict verdict, const char* words) {
     const std::size_t rows = count(result, verdict);
@@ -54,7 +54,7 @@ std::string tally(const CheckResult& result) {
   return text;
 }
 
-std::string settings_text(const CheckResult& result) {
+std::string settings_text(const GateResult& result) {
   std::string text;
   for (const OptionChange& change : result.settings) {
     text +=
@@ -63,17 +63,17 @@ std::string settings_text(const CheckResult& result) {
   return text;
 }
 
-std::string digest_of(const CheckResult& result) {
+std::string digest_of(const GateResult& result) {
   for (const ReportField& field : result.run) {
     if (field.name == "digest") return field.text;
   }
   return "-";
 }
 
-std::string summary_line(std::span<const CheckResult> results) {
+std::string summary_line(std::span<const GateResult> results) {
   const auto states = [&](CheckState state) {
     return std::count_if(results.begin(), results.end(),
-                         [state](const CheckResult& one) { return one.state == state; });
+                         [state](const GateResult& one) { return one.state == state; });
   };
   std::string text =
       fmt::format("{} of {} check{} hold{}", states(CheckState::kHolds), results.size(),
@@ -91,7 +91,7 @@ std::string summary_line(std::span<const CheckResult> results) {
   return text;
 }
 
-void add_text(std::string& text, const CheckResult& result) {
+void add_text(std::string& text, const GateResult& result) {
   text += fmt::format("{}: {}\n", result.name, name_of(result.state));
   const Provenance& made = result.provenance;
   text += fmt::format("  {}, pinfold {}, trace {}, configuration {}, seed {}, digest {}\n",
@@ -141,7 +141,7 @@ void write_texts(JsonWriter& json, const std::vector<std::string>& texts) {
   json.close();
 }
 
-void write_baseline(JsonWriter& json, const CheckResult& result) {
+void write_baseline(JsonWriter& json, const GateResult& result) {
   json.open_object();
   json.key("path").string(*result.baseline);
   json.key("version").string(result.baseline_version);
@@ -172,7 +172,7 @@ void write_baseline(JsonWriter& json, const CheckResult& result) {
   json.close();
 }
 
-void write_check(JsonWriter& json, const CheckResult& result) {
+void write_check(JsonWriter& json, const GateResult& result) {
   json.open_object();
   json.key("name").string(result.name);
   json.key("trace").string(result.trace);
@@ -224,7 +224,7 @@ std::string markdown(std::string_view text) {
   return result;
 }
 
-void add_markdown(std::string& text, const CheckResult& result) {
+void add_markdown(std::string& text, const GateResult& result) {
   text += fmt::format("### {}: {}\n\n", markdown(result.name), name_of(result.state));
   text += fmt::format("{}, digest {}\n\n", markdown(result.trace), digest_of(result));
   for (const std::string& reason : result.incomparable) {
@@ -268,26 +268,26 @@ void add_markdown(std::string& text, const CheckResult& result) {
 
 }  // namespace
 
-std::string check_text(std::span<const CheckResult> results) {
+std::string check_text(std::span<const GateResult> results) {
   std::string text;
-  for (const CheckResult& result : results) add_text(text, result);
+  for (const GateResult& result : results) add_text(text, result);
   return text + summary_line(results) + '\n';
 }
 
-std::string check_json(std::span<const CheckResult> results) {
+std::string check_json(std::span<const GateResult> results) {
   JsonWriter json;
   json.open_object();
   json.key("summary").string(summary_line(results));
   json.key("checks").open_array();
-  for (const CheckResult& result : results) write_check(json, result);
+  for (const GateResult& result : results) write_check(json, result);
   json.close();
   json.close();
   return json.finish();
 }
 
-std::string check_markdown(std::span<const CheckResult> results) {
+std::string check_markdown(std::span<const GateResult> results) {
   std::string text = fmt::format("## Pinfold: {}\n\n", summary_line(results));
-  for (const CheckResult& result : results) add_markdown(text, result);
+  for (const GateResult& result : results) add_markdown(text, result);
   return text;
 }
 

@@ -28,14 +28,15 @@ struct DynamoRows::Event {
     const std::string_view token = token_of(value);
     const auto number = unsigned_integer(token);
     if (number && *number <= UINT32_MAX) return static_cast<std::uint32_t>(*number);
-    throw JsonMistake{token.data(), key, in_quotes(token), "an integer from 0 to 4294967295", {}};
+    throw JsonTraceMistake{
+        token.data(), key, in_quotes(token), "an integer from 0 to 4294967295", {}};
   }
 
   static std::int64_t milliseconds(json::value value, const char* key) {
     const std::string_view token = token_of(value);
     const auto ns = scaled_decimal(token, static_cast<int>(Clock::kMs));
     if (ns && *ns >= 0) return *ns;
-    throw JsonMistake{token.data(), key, in_quotes(token), "milliseconds from 0", {}};
+    throw JsonTraceMistake{token.data(), key, in_quotes(token), "milliseconds from 0", {}};
   }
 
   void event(json::object object, TraceRequest& request) {
@@ -109,7 +110,7 @@ RowReader::Step DynamoRows::next(TraceRequest& request) {
   clear(request);
   try {
     return read(line, request);
-  } catch (const JsonMistake& mistake) {
+  } catch (const JsonTraceMistake& mistake) {
     return bad(walk_->placed(mistake, path_, line.number));
   } catch (const simdjson::simdjson_error& failure) {
     return bad(walk_->placed(walk_->mistake(failure.error()), path_, line.number));
@@ -120,11 +121,12 @@ RowReader::Step DynamoRows::read(const Line& line, TraceRequest& request) {
   Event event;
   event.event(walk_->open(line.text), request);
   walk_->close();
-  if (!event.known) throw JsonMistake{nullptr, {}, "no key \"event_type\"", "an event", {}};
+  if (!event.known) throw JsonTraceMistake{nullptr, {}, "no key \"event_type\"", "an event", {}};
   if (!event.request_end) return Step::kOther;
 
   const auto needed = [](bool there, const char* key) {
-    if (!there) throw JsonMistake{nullptr, key, "nothing", "a value, as every request_end has", {}};
+    if (!there)
+      throw JsonTraceMistake{nullptr, key, "nothing", "a value, as every request_end has", {}};
   };
   needed(event.received_ns.has_value(), "request.request_received_ms");
   needed(event.prompt.has_value() || event.replay_prompt.has_value(), "request.input_tokens");
@@ -133,11 +135,11 @@ RowReader::Step DynamoRows::read(const Line& line, TraceRequest& request) {
   request.prompt = event.replay_prompt ? *event.replay_prompt : *event.prompt;
   request.output = *event.output;
   if (request.prompt == 0) {
-    throw JsonMistake{nullptr, "request.input_tokens", "0 tokens", "at least 1", {}};
+    throw JsonTraceMistake{nullptr, "request.input_tokens", "0 tokens", "at least 1", {}};
   }
   if (!request.prefix_ids.empty()) {
     if (event.block == 0 || (id_block_ != 0 && event.block != id_block_)) {
-      throw JsonMistake{
+      throw JsonTraceMistake{
           nullptr,
           "request.replay.trace_block_size",
           fmt::format("blocks of {} tokens", event.block),
@@ -151,7 +153,7 @@ RowReader::Step DynamoRows::read(const Line& line, TraceRequest& request) {
   RowExtras extras;
   extras.has_prompt = true;
   if (auto error = check_row(rules, 0, request, extras)) {
-    throw JsonMistake{nullptr, {}, error->found, error->expected, {}};
+    throw JsonTraceMistake{nullptr, {}, error->found, error->expected, {}};
   }
   if (request.session != kNoSession) {
     const std::int64_t end = request.arrival_ns + event.total_ns.value_or(0);

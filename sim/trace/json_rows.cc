@@ -61,7 +61,7 @@ RowReader::Step JsonRows::next(TraceRequest& request) {
     read(line, request, extras, seen);
     finish(request, extras, seen);
     return Step::kRow;
-  } catch (const JsonMistake& mistake) {
+  } catch (const JsonTraceMistake& mistake) {
     return bad(walk_->placed(mistake, path_, line.number));
   } catch (const simdjson::simdjson_error& failure) {
     return bad(walk_->placed(walk_->mistake(failure.error()), path_, line.number));
@@ -174,7 +174,7 @@ void JsonRows::read(const Line& line, TraceRequest& request, RowExtras& extras,
     const TraceColumn& column = schema_.columns[index];
     const std::uint64_t bit = std::uint64_t{1} << index;
     if ((seen & bit) != 0) {
-      throw JsonMistake{
+      throw JsonTraceMistake{
           raw, {}, fmt::format("a second key {}", in_quotes(column.name)), "only one", {}};
     }
     seen |= bit;
@@ -204,7 +204,7 @@ void JsonRows::read(const Line& line, TraceRequest& request, RowExtras& extras,
     }
     if (words && is_string(token)) token = unquoted(token);
     if (auto error = set_field(column, token, request, extras)) {
-      throw JsonMistake{
+      throw JsonTraceMistake{
           token.data() + error->column - 1, {}, error->found, error->expected, error->hint};
     }
   }
@@ -217,11 +217,11 @@ void JsonRows::finish(TraceRequest& request, const RowExtras& extras, std::uint6
   if ((seen & required_) != required_) {
     for (std::size_t i = 0; i < count; ++i) {
       if ((required_ & ~seen & std::uint64_t{1} << i) == 0) continue;
-      throw JsonMistake{nullptr,
-                        {},
-                        fmt::format("no key {}", in_quotes(schema_.columns[i].name)),
-                        fmt::format("{} in every line", required_columns(schema_)),
-                        {}};
+      throw JsonTraceMistake{nullptr,
+                             {},
+                             fmt::format("no key {}", in_quotes(schema_.columns[i].name)),
+                             fmt::format("{} in every line", required_columns(schema_)),
+                             {}};
     }
   }
   request.prompt += extras.prefix;
@@ -232,7 +232,8 @@ void JsonRows::finish(TraceRequest& request, const RowExtras& extras, std::uint6
     error->expected = required_columns(schema_);
   }
   if (!error && schema_.rule) error = schema_.rule(request, extras);
-  if (error) throw JsonMistake{nullptr, error->key, error->found, error->expected, error->hint};
+  if (error)
+    throw JsonTraceMistake{nullptr, error->key, error->found, error->expected, error->hint};
 }
 
 }  // namespace pinfold::sim

@@ -18,7 +18,7 @@ namespace pinfold::sim {
 namespace json = simdjson::ondemand;
 
 /// A mistake at a byte of the document.
-struct JsonMistake {
+struct JsonTraceMistake {
   const char* at = nullptr;  // null: no place is known
   std::string key;
   std::string found;
@@ -35,14 +35,15 @@ class JsonWalk {
     const auto failure =
         parser_.iterate(text.data(), text.size(), text.size() + simdjson::SIMDJSON_PADDING)
             .get(document_);
-    if (failure != simdjson::SUCCESS) throw JsonMistake{nullptr, {}, broken(failure), kWanted, {}};
+    if (failure != simdjson::SUCCESS)
+      throw JsonTraceMistake{nullptr, {}, broken(failure), kWanted, {}};
     json::object object;
     const auto kind = document_.get_object().get(object);
     if (kind == simdjson::INCORRECT_TYPE) {
-      throw JsonMistake{text.data(), {}, in_quotes(text), kWanted, {}};
+      throw JsonTraceMistake{text.data(), {}, in_quotes(text), kWanted, {}};
     }
     if (kind != simdjson::SUCCESS) {
-      throw JsonMistake{text.data() + text.size(), {}, broken(kind), "the object's end", {}};
+      throw JsonTraceMistake{text.data() + text.size(), {}, broken(kind), "the object's end", {}};
     }
     return object;
   }
@@ -51,18 +52,19 @@ class JsonWalk {
   void close() {
     const char* at = nullptr;
     if (document_.current_location().get(at) == simdjson::OUT_OF_BOUNDS) return;
-    throw JsonMistake{at, {}, "more behind the object", "the end of the line", {}};
+    throw JsonTraceMistake{at, {}, "more behind the object", "the end of the line", {}};
   }
 
   /// What simdjson stumbled over.
-  JsonMistake mistake(simdjson::error_code failure) {
+  JsonTraceMistake mistake(simdjson::error_code failure) {
     const char* at = nullptr;
     if (document_.current_location().get(at) != simdjson::SUCCESS) at = nullptr;
     return {at, {}, broken(failure), "a complete JSON object", {}};
   }
 
   /// `mistake` as the user sees it, in the line that begins the document.
-  InputError placed(const JsonMistake& mistake, const std::string& path, std::uint64_t line) const {
+  InputError placed(const JsonTraceMistake& mistake, const std::string& path,
+                    std::uint64_t line) const {
     InputError error;
     error.path = path;
     error.line = line;
@@ -125,7 +127,8 @@ void append_integers(json::value value, std::string_view key, std::vector<Number
   json::array array;
   if (value.get_array().get(array) != simdjson::SUCCESS) {
     const std::string_view token = token_of(value);
-    throw JsonMistake{token.data(), std::string(key), in_quotes(token), "an array of integers", {}};
+    throw JsonTraceMistake{
+        token.data(), std::string(key), in_quotes(token), "an array of integers", {}};
   }
   for (json::value element : array) {
     const std::string_view token = token_of(element);
@@ -140,7 +143,7 @@ void append_integers(json::value value, std::string_view key, std::vector<Number
       number = more;
     }
     if (!good || number > std::numeric_limits<Number>::max()) {
-      throw JsonMistake{
+      throw JsonTraceMistake{
           token.data(),
           std::string(key),
           in_quotes(token),

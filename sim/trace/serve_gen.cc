@@ -179,11 +179,11 @@ Outcome<std::vector<Lengths>> read_lengths(const std::string& path) {
       const std::string_view start(window.unescaped_key().value());
       const auto start_ns = scaled_decimal(start, 9);
       if (!start_ns || (!all.empty() && *start_ns <= all.back().start_ns)) {
-        throw JsonMistake{nullptr,
-                          {},
-                          "the window " + in_quotes(start),
-                          "seconds, later than the window before",
-                          {}};
+        throw JsonTraceMistake{nullptr,
+                               {},
+                               "the window " + in_quotes(start),
+                               "seconds, later than the window before",
+                               {}};
       }
       lengths.start_ns = *start_ns;
       LengthLaw input;
@@ -198,11 +198,11 @@ Outcome<std::vector<Lengths>> read_lengths(const std::string& path) {
         std::optional<LengthLaw> law;
         if (is_string(token)) law = law_of(unquoted(token));
         if (!law) {
-          throw JsonMistake{token.data(),
-                            {},
-                            in_quotes(token),
-                            "a Python dict of lengths and shares, in quotes",
-                            {}};
+          throw JsonTraceMistake{token.data(),
+                                 {},
+                                 in_quotes(token),
+                                 "a Python dict of lengths and shares, in quotes",
+                                 {}};
         }
         if (law->steps.empty()) continue;
         if (output) {
@@ -221,7 +221,7 @@ Outcome<std::vector<Lengths>> read_lengths(const std::string& path) {
         all.push_back(std::move(lengths));
     }
     walk.close();
-  } catch (const JsonMistake& wrong) {
+  } catch (const JsonTraceMistake& wrong) {
     return walk.placed(wrong, path, 1);
   } catch (const simdjson::simdjson_error& failure) {
     return walk.placed(walk.mistake(failure.error()), path, 1);

@@ -18,7 +18,7 @@ std::uint32_t count(json::value value, const char* key, std::uint32_t least) {
   if (number && *number >= least && *number <= UINT32_MAX) {
     return static_cast<std::uint32_t>(*number);
   }
-  throw JsonMistake{
+  throw JsonTraceMistake{
       token.data(), key, in_quotes(token), "a number of tokens from " + std::to_string(least), {}};
 }
 
@@ -42,16 +42,16 @@ struct Events {
         } else if (key_is(raw, "timestamp")) {
           const std::string_view token = token_of(field.value());
           if (!is_string(token)) {
-            throw JsonMistake{
+            throw JsonTraceMistake{
                 token.data(), "timing_events.timestamp", in_quotes(token), "a date in quotes", {}};
           }
           const Outcome<Timestamp> time = parse_timestamp(unquoted(token));
           if (!time) {
-            throw JsonMistake{token.data() + time.error().column,
-                              "timing_events.timestamp",
-                              time.error().found,
-                              time.error().expected,
-                              {}};
+            throw JsonTraceMistake{token.data() + time.error().column,
+                                   "timing_events.timestamp",
+                                   time.error().found,
+                                   time.error().expected,
+                                   {}};
           }
           ns = time.value().unix_ns;
         }
@@ -88,7 +88,7 @@ RowReader::Step TraceLabRows::next(TraceRequest& request) {
   try {
     read(line, request);
     return Step::kRow;
-  } catch (const JsonMistake& mistake) {
+  } catch (const JsonTraceMistake& mistake) {
     return bad(walk_->placed(mistake, path_, line.number));
   } catch (const simdjson::simdjson_error& failure) {
     return bad(walk_->placed(walk_->mistake(failure.error()), path_, line.number));
@@ -115,7 +115,7 @@ void TraceLabRows::read(const Line& line, TraceRequest& request) {
   }
   walk_->close();
   const auto needed = [](bool there, const char* key) {
-    if (!there) throw JsonMistake{nullptr, key, "nothing", "a value, as every round has", {}};
+    if (!there) throw JsonTraceMistake{nullptr, key, "nothing", "a value, as every round has", {}};
   };
   needed(request.prompt > 0, "input_tokens_total");
   needed(has_output, "output_tokens");
@@ -127,7 +127,7 @@ void TraceLabRows::read(const Line& line, TraceRequest& request) {
   extras.has_prompt = true;
   const TableSchema rules{.format = "tracelab", .columns = {}};
   if (auto error = check_row(rules, 0, request, extras)) {
-    throw JsonMistake{nullptr, {}, error->found, error->expected, {}};
+    throw JsonTraceMistake{nullptr, {}, error->found, error->expected, {}};
   }
   if (request.session == kNoSession) return;
   const auto before = ends_.find(request.session);

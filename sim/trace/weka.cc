@@ -20,7 +20,7 @@ std::int64_t seconds_of(json::value value, std::string_view key) {
   const std::string_view token = token_of(value);
   const auto ns = scaled_decimal(token, static_cast<int>(Clock::kSeconds));
   if (ns && *ns >= 0) return *ns;
-  throw JsonMistake{
+  throw JsonTraceMistake{
       token.data(), std::string(key), in_quotes(token), "seconds, from 0 to 292 years", {}};
 }
 
@@ -28,11 +28,11 @@ std::uint32_t tokens_of(json::value value, std::string_view key, std::uint32_t l
   const std::string_view token = token_of(value);
   const auto count = unsigned_integer(token);
   if (count && *count >= least && *count <= UINT32_MAX) return static_cast<std::uint32_t>(*count);
-  throw JsonMistake{token.data(),
-                    std::string(key),
-                    in_quotes(token),
-                    fmt::format("a number of tokens from {} to 4294967295", least),
-                    {}};
+  throw JsonTraceMistake{token.data(),
+                         std::string(key),
+                         in_quotes(token),
+                         fmt::format("a number of tokens from {} to 4294967295", least),
+                         {}};
 }
 
 bool is_null(json::value value) { return token_of(value) == "null"; }
@@ -86,9 +86,9 @@ struct WekaRows::Walker {
       } else if (key_is(raw, "block_size")) {
         const std::uint32_t block = tokens_of(field.value(), "block_size", 1);
         if (block != rules.id_block) {
-          throw JsonMistake{raw, "block_size", fmt::format("blocks of {} tokens", block),
-                            fmt::format("{}", rules.id_block),
-                            "--id-block says another block size"};
+          throw JsonTraceMistake{raw, "block_size", fmt::format("blocks of {} tokens", block),
+                                 fmt::format("{}", rules.id_block),
+                                 "--id-block says another block size"};
         }
       } else if (key_is(raw, "requests")) {
         any = true;
@@ -97,7 +97,8 @@ struct WekaRows::Walker {
       }
     }
     walk.close();
-    if (!any) throw JsonMistake{text.data(), {}, "no key \"requests\"", "a session's requests", {}};
+    if (!any)
+      throw JsonTraceMistake{text.data(), {}, "no key \"requests\"", "a session's requests", {}};
   }
 
   void requests(json::value value, const std::string& path, std::uint64_t session,
@@ -105,7 +106,7 @@ struct WekaRows::Walker {
     json::array array;
     if (value.get_array().get(array) != simdjson::SUCCESS) {
       const std::string_view token = token_of(value);
-      throw JsonMistake{token.data(), path, in_quotes(token), "an array of requests", {}};
+      throw JsonTraceMistake{token.data(), path, in_quotes(token), "an array of requests", {}};
     }
     std::size_t number = 0;
     for (json::value element : array) {
@@ -118,7 +119,7 @@ struct WekaRows::Walker {
     json::object object;
     const std::string_view start = token_of(value);
     if (value.get_object().get(object) != simdjson::SUCCESS) {
-      throw JsonMistake{start.data(), path, in_quotes(start), "a request", {}};
+      throw JsonTraceMistake{start.data(), path, in_quotes(start), "a request", {}};
     }
     Turn turn;
     bool has_t = false;
@@ -127,7 +128,7 @@ struct WekaRows::Walker {
     bool subagent = false;
     std::string agent;
     std::vector<Row> inner;
-    std::optional<JsonMistake> wrong;  // the rest of the request is still passed over
+    std::optional<JsonTraceMistake> wrong;  // the rest of the request is still passed over
     for (json::field field : object) {
       const char* const raw = field.key().raw();
       json::value part = field.value();
@@ -157,12 +158,12 @@ struct WekaRows::Walker {
           TurnDelays own;
           requests(part, path + ".requests", 0, 0, own, inner);
         }
-      } catch (const JsonMistake& mistake) {
+      } catch (const JsonTraceMistake& mistake) {
         if (!wrong) wrong = mistake;
       }
     }
     if (!wrong && !has_t)
-      wrong = JsonMistake{start.data(), path, "no key \"t\"", "a request's time", {}};
+      wrong = JsonTraceMistake{start.data(), path, "no key \"t\"", "a request's time", {}};
     turn.request.arrival_ns += offset_ns;
     if (subagent || !inner.empty()) {
       if (wrong) {
@@ -173,17 +174,17 @@ struct WekaRows::Walker {
       return;
     }
     if (!wrong && (!has_in || !has_out)) {
-      wrong = JsonMistake{start.data(),
-                          path,
-                          fmt::format("no key \"{}\"", has_in ? "out" : "in"),
-                          "a request's \"in\" and \"out\"",
-                          {}};
+      wrong = JsonTraceMistake{start.data(),
+                               path,
+                               fmt::format("no key \"{}\"", has_in ? "out" : "in"),
+                               "a request's \"in\" and \"out\"",
+                               {}};
     }
     if (!wrong) {
       RowExtras extras;
       extras.has_prompt = true;
       if (auto error = check_row(rules, 0, turn.request, extras)) {
-        wrong = JsonMistake{start.data(), path, error->found, error->expected, error->hint};
+        wrong = JsonTraceMistake{start.data(), path, error->found, error->expected, error->hint};
       }
     }
     if (!wrong) local_ids(turn.request.prefix_ids, path, start, wrong);
@@ -216,14 +217,14 @@ struct WekaRows::Walker {
   }
 
   void local_ids(std::vector<std::uint64_t>& ids, const std::string& path, std::string_view start,
-                 std::optional<JsonMistake>& wrong) const {
+                 std::optional<JsonTraceMistake>& wrong) const {
     for (std::uint64_t& id : ids) {
       if (id >> kFileBits != 0) {
-        wrong = JsonMistake{start.data(),
-                            path + ".hash_ids",
-                            fmt::format("the id {}", id),
-                            "ids below 2^40, since they are local to the file",
-                            {}};
+        wrong = JsonTraceMistake{start.data(),
+                                 path + ".hash_ids",
+                                 fmt::format("the id {}", id),
+                                 "ids below 2^40, since they are local to the file",
+                                 {}};
         return;
       }
       id += reader.file_ << kFileBits;
@@ -246,7 +247,7 @@ RowReader::Step WekaRows::next(TraceRequest& request) {
     walker.rules.id_block = id_block_;
     try {
       walker.file(rows_);
-    } catch (const JsonMistake& mistake) {
+    } catch (const JsonTraceMistake& mistake) {
       rows_.clear();
       return break_off(walk.placed(mistake, path_, 1));
     } catch (const simdjson::simdjson_error& failure) {
