@@ -35,7 +35,7 @@ def _trace(content, name, digest):
     return _traces[digest]
 
 
-def _run(content, name, digest, config_json, config_digest):
+def run_cell(content, name, digest, config_json, config_digest):
     """One run, on a worker."""
     return _core.run_one(_trace(content, name, digest)._core, config_json, config_digest)
 
@@ -59,7 +59,7 @@ def computer(address=None, *, retries=10, ahead=2):
 
 
 def _compute(tasks, done, retries, ahead):
-    remote = ray.remote(num_cpus=1, max_retries=retries)(_run)
+    remote = ray.remote(num_cpus=1, max_retries=retries)(run_cell)
     contents, running, waiting = {}, {}, list(enumerate(tasks))[::-1]
     while waiting or running:
         most = max(1, ahead * int(ray.cluster_resources().get("CPU", 1)))
