@@ -172,19 +172,23 @@ def test_other_threads_run_meanwhile():
 
 
 def test_ctrl_c_ends_a_run():
-    code = ("import sys; sys.path[:0] = [%r]\n"
+    # A loop without bytecode: nobody but the run itself looks at signals, and it would go on for ever.
+    code = ("import collections, itertools, sys; sys.path[:0] = [%r]\n"
             "import package_test, pinfold\n"
-            "trace = package_test.long_trace()\n"
+            "run = (package_test.long_trace()._core, pinfold.Config()._core, False, True, None, None, None)\n"
             "print('running', flush=True)\n"
             "try:\n"
-            "    while True: pinfold.run(trace)\n"
+            "    collections.deque(itertools.starmap(pinfold._core.run, itertools.repeat(run)), 0)\n"
             "except KeyboardInterrupt:\n"
             "    print('interrupted')\n" % os.path.dirname(__file__))
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "running\n"
     time.sleep(0.2)
     child.send_signal(signal.SIGINT)
-    assert child.communicate(timeout=60)[0] == "interrupted\n"
+    try:
+        assert child.communicate(timeout=60)[0] == "interrupted\n"
+    finally:
+        child.kill()
     assert child.returncode == 0
 
 
@@ -228,3 +232,18 @@ def test_explore_is_the_programs(program, root):
     path = root / "configs/zoo/02_fork_holds_the_pool.demote_off.json"
     assert pinfold.explore(path) == json.loads(printed(program, "explore", path, "--format",
                                                        "json").stdout)
+
+
+def test_stubs_name_what_there_is(root):
+    import ast
+    tree = ast.parse((root / "python/pinfold/__init__.pyi").read_text())
+    for node in tree.body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            real = getattr(pinfold, node.name)
+            for member in node.body:
+                if isinstance(node, ast.ClassDef) and isinstance(member, ast.FunctionDef):
+                    assert hasattr(real, member.name), f"{node.name}.{member.name}"
+    named = {node.name for node in tree.body if hasattr(node, "name")}
+    named |= {alias.asname for node in tree.body if isinstance(node, ast.ImportFrom)
+              for alias in node.names if alias.asname}
+    assert set(pinfold.__all__) <= named
