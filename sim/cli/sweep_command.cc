@@ -172,7 +172,7 @@ class SweepRunner {
     Progress progress(err_, pending.size(), "runs ended");
     std::size_t ended = 0;
     std::optional<InputError> trouble;
-    run_tasks(pending, command_.jobs, [&](std::size_t, RunRecord record) {
+    command_.compute(pending, command_.jobs, [&](std::size_t, RunRecord record) {
       if (store_ && !trouble) trouble = store_->add(record);
       records_.emplace(RunKey(record.trace_digest, record.config_digest), std::move(record));
       ++ended;

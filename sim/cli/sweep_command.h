@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "sim/cli/config_flags.h"
 #include "sim/cli/exit_code.h"
+#include "sim/sweep/run_tasks.h"
 
 namespace pinfold::sim {
 
@@ -32,6 +34,8 @@ struct SweepCommand {
   std::uint64_t shuffle_seed = 0;  // 0: cells start in their order
   SweepFormat format = SweepFormat::kText;
   bool progress = false;  // show it on `err`, which must be a terminal
+  /// Who runs the tasks; as run_tasks() in everything but where they run.
+  std::function<decltype(run_tasks)> compute = run_tasks;
 };
 
 /// Finds every mistake in what was asked before the first cell runs. Invalid cells are part of the result;
