@@ -29,8 +29,8 @@ TEST_CASE("github: data and properties are escaped as the runner reads them") {
   CHECK(github_data("\x1b[31m") == "?[31m");
 }
 
-CheckResult with_worse(std::size_t rows) {
-  CheckResult result;
+GateResult with_worse(std::size_t rows) {
+  GateResult result;
   result.name = "n";
   result.state = CheckState::kFailed;
   for (std::size_t n = 0; n < rows; ++n) {
@@ -52,9 +52,9 @@ std::size_t lines_of(const std::string& text) {
 }
 
 TEST_CASE("github: nine of a kind, then how many more") {
-  const CheckResult nine = with_worse(9);
+  const GateResult nine = with_worse(9);
   CHECK(lines_of(check_github({&nine, 1})) == 9);
-  const CheckResult twelve = with_worse(12);
+  const GateResult twelve = with_worse(12);
   const std::string text = check_github({&twelve, 1});
   CHECK(lines_of(text) == 10);
   CHECK(text.ends_with("::error title=pinfold check::3 more\n"));
