@@ -9,6 +9,7 @@ inputs that reach something new, in a folder. The repository's corpus is never w
 """
 
 import argparse
+import os
 import pathlib
 import re
 import shutil
@@ -42,7 +43,8 @@ def fuzz(build, target, seconds, keep):
         command = [program, scratch, *seeds, *(ROOT / lesson for lesson in lessons),
                    f"-max_total_time={seconds}", f"-max_len={LENGTH_MAX}", "-timeout=20", "-rss_limit_mb=3000",
                    f"-artifact_prefix={found}/", "-print_final_stats=1", "-seed=1"]
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
+                              env=os.environ | {"ASAN_OPTIONS": "quarantine_size_mb=8"})
         if keep:
             kept = keep / target
             kept.mkdir(parents=True, exist_ok=True)
