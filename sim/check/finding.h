@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/ids.h"
+
 namespace pinfold::sim {
 
 /// The named outside checks: the invariants I1 to I21 (docs/invariants.md) and shadow memory.
@@ -46,16 +48,19 @@ inline std::string name_of(Check check) {
 
 struct Finding {
   Check check = Check::kI1;
-  std::uint64_t event = 0;  // number of the last journal record before it was found
-  std::string text;         // owners, expected, found
+  std::uint64_t event = 0;            // number of the last journal record before it was found
+  std::string text;                   // owners, expected, found
+  PoolKind pool = PoolKind::kBlocks;  // of `id`
+  std::uint32_t id = 0;               // the block or slot that it is about, 0: none
 };
 
 /// The findings of one run: the first of each check in full, the others counted.
 class Findings {
  public:
-  void add(Check check, std::uint64_t event, std::string text) {
+  void add(Check check, std::uint64_t event, std::string text, PoolKind pool = PoolKind::kBlocks,
+           std::uint32_t id = 0) {
     if (counts_[static_cast<std::size_t>(check)]++ > 0) return;
-    first_.push_back({check, event, std::move(text)});
+    first_.push_back({check, event, std::move(text), pool, id});
   }
   bool empty() const { return first_.empty(); }
   /// The first of each check, in the order in which they were found.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sim/check/table_end.h"
+
 namespace pinfold::sim {
 namespace {
 
@@ -16,7 +18,7 @@ std::string id_name(PoolKind pool, std::uint32_t id) {
 
 JournalBooks::JournalBooks(const BooksOptions& options, Findings& findings)
     : options_(options), findings_(findings), ids_(kPoolKinds) {
-  for (std::uint32_t pool = 0; pool < kPoolKinds; ++pool) {
+  for (std::uint32_t pool = 0; pool < kPoolKinds && options.own_policy; ++pool) {
     for (std::uint32_t id = 1; id <= options.usable[pool]; ++id) free_[pool].push_back(id);
   }
 }
@@ -74,7 +76,31 @@ void JournalBooks::consume(std::span<const std::byte> journal) {
     ++event_;
     take(record, ids);
   }
+  settle_open();
+}
+
+void JournalBooks::consume_record(const Record& record, std::span<const BlockId> ids) {
+  ++event_;
+  take(record, ids);
+}
+
+void JournalBooks::settle_open() {
   if (settling_ != 0) settle();
+}
+
+void JournalBooks::find(Check check, PoolKind pool, std::uint32_t id, const std::string& text) {
+  findings_.add(check, event_, id_name(pool, id) + " " + text, pool, id);
+}
+
+void JournalBooks::add_owner(PoolKind pool, IdBooks& books, const NamedOwner& owner) {
+  owned_[index_of(pool)] += books.owners.empty();
+  books.owners.push_back(owner);
+}
+
+void JournalBooks::remove_owner(PoolKind pool, IdBooks& books,
+                                std::vector<NamedOwner>::iterator owner) {
+  books.owners.erase(owner);
+  owned_[index_of(pool)] -= books.owners.empty();
 }
 
 void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
@@ -113,6 +139,10 @@ void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
       of.history = std::max(of.history, record.count + 1);
       break;
     }
+    case Verb::kKeys:
+    case Verb::kHit:
+    case Verb::kPublish:
+    case Verb::kEvict: break;  // prefix reuse: not followed yet, and no run with it comes here
     case Verb::kDemote: at(record.sequence).processed = 0; break;
     case Verb::kJoin:
       at(record.sequence).in_batch = true;
@@ -123,11 +153,17 @@ void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
       at(record.sequence).in_batch = false;
       batch_.erase(record.sequence);
       break;
-    case Verb::kDrafts: drafts_.emplace_back(record.sequence, record.count); break;
+    case Verb::kDrafts:
+      at(record.sequence).drafts = record.count;
+      drafts_.push_back(record.sequence);
+      break;
     case Verb::kChunk: chunks_.push_back({record.sequence, record.count, record.aux}); break;
     case Verb::kStep: dispatch(); break;
     case Verb::kResult: result(record); break;
-    case Verb::kCommit: commits_.emplace_back(record.sequence, record.count); break;
+    case Verb::kCommit:
+      at(record.sequence).accepted = record.count;
+      commits_.push_back(record.sequence);
+      break;
     case Verb::kPassed: {
       const bool copies = record.count == index_of(Lane::kCopy);
       std::uint64_t& upto = copies ? copy_passed_ : passed_;
@@ -137,7 +173,8 @@ void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
     case Verb::kPreempt: {
       SequenceBooks& of = at(record.sequence);
       // Whoever grows lacks one block at most once its drafts are cut: parked ones will serve it.
-      if (const std::uint32_t parked = parked_ids(PoolKind::kBlocks); parked > 0 && !failing_) {
+      const bool judged = options_.own_policy && !failing_;
+      if (const std::uint32_t parked = judged ? parked_ids(PoolKind::kBlocks) : 0; parked > 0) {
         find(Check::kI9, sequence_name(record.sequence) + " is preempted although " +
                              std::to_string(parked) + " parked blocks were about to come back");
       }
@@ -175,10 +212,7 @@ void JournalBooks::judge_later(const Record& record) {
   if (cause != Cause::kBlocks && cause != Cause::kSlot) return;
   const PoolKind pool = cause == Cause::kBlocks ? PoolKind::kBlocks : PoolKind::kStateSlots;
   const std::uint32_t asked = cause == Cause::kBlocks ? record.count : record.aux;
-  const auto owned = static_cast<std::uint32_t>(
-      std::count_if(ids_[index_of(pool)].begin(), ids_[index_of(pool)].end(),
-                    [](const IdBooks& books) { return !books.owners.empty(); }));
-  const std::uint32_t free = options_.usable[index_of(pool)] - owned;
+  const std::uint32_t free = options_.usable[index_of(pool)] - owned_[index_of(pool)];
   if (asked > free) return;
   find(Check::kI10, sequence_name(record.sequence) + " is answered LATER for " +
                         std::to_string(asked) + " " + name_of(pool) + "s, and " +
@@ -193,11 +227,12 @@ void JournalBooks::acquire(const Record& record, std::span<const BlockId> ids) {
   for (const BlockId block : ids) {
     IdBooks& books = id_at(record.pool, block);
     if (issued != books.owners.empty()) {
-      find(Check::kI2, id_name(record.pool, index_of(block)) + " is " +
-                           (issued ? "issued to " : "pinned by ") + sequence_name(record.sequence) +
-                           " and has " + std::to_string(books.owners.size()) + " owners");
+      find(Check::kI2, record.pool, index_of(block),
+           std::string("is ") + (issued ? "issued to " : "pinned by ") +
+               sequence_name(record.sequence) + " and has " + std::to_string(books.owners.size()) +
+               " owners: expected " + (issued ? "none" : "one or more"));
     }
-    books.owners.push_back({record.sequence, false, 0});
+    add_owner(record.pool, books, {record.sequence, false, 0});
     if (issued) issue(record.pool, index_of(block));
     if (record.pool == PoolKind::kBlocks) of.table.push_back(index_of(block));
     if (record.pool == PoolKind::kStateSlots) {
@@ -210,6 +245,7 @@ void JournalBooks::acquire(const Record& record, std::span<const BlockId> ids) {
 }
 
 void JournalBooks::issue(PoolKind pool, std::uint32_t id) {
+  if (!options_.own_policy) return;
   std::deque<std::uint32_t>& free = free_[index_of(pool)];
   if (!free.empty() && free.front() == id) {
     free.pop_front();
@@ -223,6 +259,7 @@ void JournalBooks::issue(PoolKind pool, std::uint32_t id) {
 }
 
 void JournalBooks::give_back(PoolKind pool, std::uint32_t id) {
+  if (!options_.own_policy) return;
   std::deque<std::uint32_t>& free = free_[index_of(pool)];
   if (options_.free_order == FreeOrder::kFifo) {
     free.push_back(id);
@@ -252,6 +289,19 @@ void JournalBooks::judge_release(const Record& record, const SequenceBooks& of, 
   }
 }
 
+// Where the n-th of these ids stands in a table: they are mostly its end, in either order.
+std::size_t JournalBooks::entry_of(const SequenceBooks& of, std::span<const BlockId> ids,
+                                   std::size_t n) const {
+  if (ids.size() <= of.table.size()) {
+    const std::size_t kept = of.table.size() - ids.size();
+    for (const std::size_t entry : {kept + n, of.table.size() - 1 - n}) {
+      if (of.table[entry] == index_of(ids[n])) return entry;
+    }
+  }
+  return static_cast<std::size_t>(std::find(of.table.begin(), of.table.end(), index_of(ids[n])) -
+                                  of.table.begin());
+}
+
 void JournalBooks::let_go(const Record& record, std::span<const BlockId> ids) {
   SequenceBooks& of = at(record.sequence);
   const bool blocks = record.pool == PoolKind::kBlocks;
@@ -261,36 +311,36 @@ void JournalBooks::let_go(const Record& record, std::span<const BlockId> ids) {
   const std::uint64_t last = std::max(2 * of.last_step, of.tail_until);
   const std::uint32_t reached = reach(of);
   const std::uint64_t until = record.verb == Verb::kPark ? record.aux : 0;
-  for (const BlockId block : ids) {
+  for (std::size_t n = 0; n < ids.size(); ++n) {
+    const BlockId block = ids[n];
     IdBooks& books = id_at(record.pool, block);
-    const auto index = static_cast<std::size_t>(
-        std::find(of.table.begin(), of.table.end(), index_of(block)) - of.table.begin());
-    const bool touched = blocks ? index * options_.block_size < reached : last > passed_;
+    const bool touched =
+        blocks ? entry_of(of, ids, n) * options_.block_size < reached : last > passed_;
     if (touched && options_.fences_always) books.busy_until = std::max(books.busy_until, last);
     for (const PendingCopy& copy : copies_) {
       if (copy.pool != record.pool || copy.ticket <= copies_passed() || copy.to != index_of(block))
         continue;
       books.copied_until = std::max(books.copied_until, copy.ticket);
       if (until >= copy.ticket) continue;
-      find(Check::kI8, id_name(record.pool, copy.to) + " is let go by " +
-                           sequence_name(record.sequence) + " behind ticket " +
-                           std::to_string(until) + ": the copy into it is done at ticket " +
-                           std::to_string(copy.ticket));
+      find(Check::kI8, record.pool, copy.to,
+           "is let go by " + sequence_name(record.sequence) + " behind ticket " +
+               std::to_string(until) + ": the copy into it is done at ticket " +
+               std::to_string(copy.ticket));
     }
     const auto owner = std::find_if(
         books.owners.begin(), books.owners.end(),
         [&](const NamedOwner& named) { return !named.hold && named.sequence == record.sequence; });
     if (owner == books.owners.end()) {
-      find(Check::kI2, id_name(record.pool, index_of(block)) + " is let go by " +
-                           sequence_name(record.sequence) + ", which is none of its " +
-                           std::to_string(books.owners.size()) + " owners");
+      find(Check::kI2, record.pool, index_of(block),
+           "is let go by " + sequence_name(record.sequence) + ", which is none of its " +
+               std::to_string(books.owners.size()) + " owners");
       continue;
     }
     if (record.verb == Verb::kPark) {
       owner->hold = true;
       owner->ticket = record.aux;
     } else {
-      books.owners.erase(owner);
+      remove_owner(record.pool, books, owner);
     }
   }
   if (record.verb == Verb::kRelease) {
@@ -311,6 +361,10 @@ void JournalBooks::drop_entries(const Record& record, std::span<const BlockId> i
                                 SequenceBooks& of) {
   switch (record.pool) {
     case PoolKind::kBlocks:
+      if (are_last_of(ids, of.table)) {
+        of.table.resize(of.table.size() - ids.size());
+        break;
+      }
       for (const BlockId block : ids) {
         const auto entry = std::find(of.table.rbegin(), of.table.rend(), index_of(block));
         if (entry != of.table.rend()) of.table.erase(std::next(entry).base());
@@ -335,11 +389,11 @@ void JournalBooks::unpark(const Record& record, std::span<const BlockId> ids) {
       }
     }
     if (hold == books.owners.end()) {
-      find(Check::kI2, id_name(record.pool, index_of(block)) + " is unpinned at ticket " +
-                           std::to_string(record.aux) + " and nothing holds it");
+      find(Check::kI2, record.pool, index_of(block),
+           "is unpinned at ticket " + std::to_string(record.aux) + " and nothing holds it");
       continue;
     }
-    books.owners.erase(hold);
+    remove_owner(record.pool, books, hold);
     if (books.owners.empty()) give_back(record.pool, index_of(block));
     for (const PendingCopy& copy : copies_) {
       if (copy.pool != record.pool || copy.from != index_of(block) ||
@@ -349,9 +403,9 @@ void JournalBooks::unpark(const Record& record, std::span<const BlockId> ids) {
         return owner.hold && owner.ticket >= copy.ticket;
       };
       if (std::any_of(books.owners.begin(), books.owners.end(), holds)) continue;
-      find(Check::kI8,
-           id_name(record.pool, copy.from) + " is unpinned and its copy is done at ticket " +
-               std::to_string(copy.ticket) + "; the lane has come to " + std::to_string(passed_));
+      find(Check::kI8, record.pool, copy.from,
+           "is unpinned and its copy is done at ticket " + std::to_string(copy.ticket) +
+               "; the lane has come to " + std::to_string(passed_));
     }
   }
 }
@@ -368,10 +422,10 @@ void JournalBooks::queue_copy(const Record& record, std::span<const BlockId> ids
       std::any_of(source.owners.begin(), source.owners.end(),
                   [&](const NamedOwner& owner) { return owner.hold && owner.ticket >= ticket; });
   if (!held) {
-    find(Check::kI8, id_name(record.pool, copy.from) + " is copied for " +
-                         sequence_name(record.sequence) + " and not held until ticket " +
-                         std::to_string(ticket) + "; it has " +
-                         std::to_string(source.owners.size()) + " owners");
+    find(Check::kI8, record.pool, copy.from,
+         "is copied for " + sequence_name(record.sequence) + " and not held until ticket " +
+             std::to_string(ticket) + "; it has " + std::to_string(source.owners.size()) +
+             " owners");
   }
 }
 
@@ -383,9 +437,7 @@ void JournalBooks::dispatch() {
   step_drafts_ = 0;
   step_prompt_rows_ = 0;
   for (const std::uint32_t sequence : batch_) {
-    const auto drafted = std::find_if(drafts_.begin(), drafts_.end(),
-                                      [&](const auto& row) { return row.first == sequence; });
-    const std::uint32_t drafts = drafted == drafts_.end() ? 0 : drafted->second;
+    const std::uint32_t drafts = at(sequence).drafts;
     step_drafts_ += drafts;
     dispatch_row(sequence, 1 + drafts, false, 0);
   }
@@ -394,6 +446,7 @@ void JournalBooks::dispatch() {
     dispatch_row(chunk.sequence, chunk.rows, true, chunk.first);
   }
   chunks_.clear();
+  for (const std::uint32_t sequence : drafts_) sequences_[sequence].drafts = 0;
   drafts_.clear();
 }
 
@@ -411,6 +464,15 @@ void JournalBooks::dispatch_row(std::uint32_t sequence, std::uint32_t rows, bool
   of.flights.push_back({steps_, of.epoch, rows, first, chunk, false, 1});
   of.in_flight += rows;
   of.last_step = steps_;
+  // Rows behind the table would land in block 0, or in somebody else's.
+  const std::uint64_t end = std::uint64_t{of.processed} + of.in_flight;
+  if (of.table.size() * options_.block_size >= end) return;
+  find(Check::kI6, sequence_name(sequence) + " writes up to position " + std::to_string(end - 1) +
+                       " in step " + std::to_string(steps_) + ", and its table of " +
+                       std::to_string(of.table.size()) + " blocks ends at position " +
+                       std::to_string(of.table.size() * options_.block_size) + ": expected " +
+                       std::to_string((end + options_.block_size - 1) / options_.block_size) +
+                       " blocks");
 }
 
 // Decision 13: a row may be written into a shared block if no other owner counts it as committed.
@@ -426,10 +488,10 @@ void JournalBooks::check_write(std::uint32_t sequence, const SequenceBooks& of, 
       const SequenceBooks& other = this->sequence(owner.sequence);
       if (other.processed <= from) continue;
       if (entry >= other.table.size() || other.table[entry] != of.table[entry]) continue;
-      find(Check::kI5, sequence_name(sequence) + " writes position " + std::to_string(from) +
-                           " into block " + std::to_string(of.table[entry]) + ", where " +
-                           sequence_name(owner.sequence) + " counts " +
-                           std::to_string(other.processed) + " rows as committed");
+      find(Check::kI5, PoolKind::kBlocks, of.table[entry],
+           "is written by " + sequence_name(sequence) + ", position " + std::to_string(from) +
+               ", and " + sequence_name(owner.sequence) + " counts " +
+               std::to_string(other.processed) + " rows in it as committed");
     }
   }
 }
@@ -457,7 +519,6 @@ void JournalBooks::check_state(std::uint32_t sequence, SequenceBooks& of, bool c
 void JournalBooks::result(const Record& record) {
   settling_ = record.sequence;
   settling_failed_ = record.aux != 0;
-  commits_.clear();
   passed_ = std::max(passed_, 2 * settling_);
   std::erase_if(copies_, [&](const PendingCopy& copy) { return copy.ticket <= copies_passed(); });
   if (record.aux != 1) return;
@@ -480,19 +541,21 @@ void JournalBooks::result(const Record& record) {
 void JournalBooks::settle() {
   const std::uint64_t step = settling_;
   settling_ = 0;
-  if (flying_.empty()) return;
-  const std::vector<std::uint32_t> rows = std::move(flying_.front());
-  flying_.pop_front();
+  std::vector<std::uint32_t> rows;
+  if (!flying_.empty()) {
+    rows = std::move(flying_.front());
+    flying_.pop_front();
+  }
   for (const std::uint32_t sequence : rows) {
     SequenceBooks& of = sequences_[sequence];
     if (of.flights.empty() || of.flights.front().step != step) continue;
     BookedFlight flight = of.flights.front();
     of.flights.pop_front();
-    const auto commit = std::find_if(commits_.begin(), commits_.end(),
-                                     [&](const auto& named) { return named.first == sequence; });
-    if (commit != commits_.end()) flight.accepted = commit->second;
+    flight.accepted = of.accepted;
     settle_row(sequence, of, flight);
   }
+  for (const std::uint32_t sequence : commits_) sequences_[sequence].accepted = 1;
+  commits_.clear();
 }
 
 void JournalBooks::settle_row(std::uint32_t sequence, SequenceBooks& of,
@@ -501,6 +564,11 @@ void JournalBooks::settle_row(std::uint32_t sequence, SequenceBooks& of,
   const bool late = flight.epoch != of.epoch;
   if (!late) of.in_flight -= flight.rows;
   if (settling_failed_) return;
+  if (const std::uint32_t most = flight.chunk ? 1 : flight.rows; flight.accepted > most) {
+    find(Check::kI20, sequence_name(sequence) + " accepts " + std::to_string(flight.accepted) +
+                          " tokens of step " + std::to_string(flight.step) + ": expected at most " +
+                          std::to_string(most));
+  }
   std::uint32_t& processed = late ? of.late_processed : of.processed;
   if (flight.chunk) {
     processed = flight.first + flight.rows;

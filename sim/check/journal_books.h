@@ -26,6 +26,9 @@ struct BooksOptions {
   ReleaseOrder release_order = ReleaseOrder::kReverse;
   FreeOrder free_order = FreeOrder::kFifo;
   std::array<std::uint32_t, kPoolKinds> usable{};  // ids that each pool can issue
+  /// Whether ids must come in the order of the options and victims be needed (order, I9). Another
+  /// engine's log is judged without: which id is issued and who is preempted is its own affair.
+  bool own_policy = true;
 };
 
 /// One owner of an id: a sequence's table or slot, or a hold that waits for a ticket.
@@ -74,6 +77,8 @@ struct SequenceBooks {
   bool in_batch = false;
   bool known = false;
   bool ended = false;
+  std::uint32_t drafts = 0;    // of the row being planned
+  std::uint32_t accepted = 1;  // tokens, of the row being settled
   bool state_ready = false;    // the slot was written, or the next row starts it anew
   bool state_written = false;  // a row of its own was dispatched on the slot
 };
@@ -86,6 +91,9 @@ class JournalBooks {
 
   /// Whole records, as far as a verb of the scheduler wrote them.
   void consume(std::span<const std::byte> journal);
+  /// One record, for who does not know where a verb ends; settle_open() after the last one.
+  void consume_record(const Record& record, std::span<const BlockId> ids);
+  void settle_open();
 
   std::uint64_t event() const { return event_; }
   std::uint64_t passed() const { return passed_; }
@@ -98,6 +106,8 @@ class JournalBooks {
   const std::vector<SequenceBooks>& sequences() const { return sequences_; }
   const SequenceBooks& sequence(std::uint32_t id) const;
   const IdBooks& id(PoolKind pool, std::uint32_t index) const;
+  /// Every id of a pool that was ever named, by number.
+  std::span<const IdBooks> ids(PoolKind pool) const { return ids_[index_of(pool)]; }
   const std::set<std::uint32_t>& batch() const { return batch_; }
   bool batch_holds(std::uint32_t sequence) const { return batch_.count(sequence) > 0; }
   /// Drafts and rows of the step dispatched last.
@@ -140,6 +150,11 @@ class JournalBooks {
   SequenceBooks& at(std::uint32_t sequence);
   IdBooks& id_at(PoolKind pool, BlockId id);
   void find(Check check, std::string text) { findings_.add(check, event_, std::move(text)); }
+  /// `text` goes on behind the id's name.
+  void find(Check check, PoolKind pool, std::uint32_t id, const std::string& text);
+  void add_owner(PoolKind pool, IdBooks& books, const NamedOwner& owner);
+  void remove_owner(PoolKind pool, IdBooks& books, std::vector<NamedOwner>::iterator owner);
+  std::size_t entry_of(const SequenceBooks& of, std::span<const BlockId> ids, std::size_t n) const;
 
   struct PendingCopy {
     PoolKind pool;
@@ -154,16 +169,17 @@ class JournalBooks {
   Findings& findings_;
   std::vector<std::vector<IdBooks>> ids_;                   // by pool, then by id
   std::array<std::deque<std::uint32_t>, kPoolKinds> free_;  // the next one to issue in front
+  std::array<std::uint32_t, kPoolKinds> owned_{};           // ids with an owner
   std::vector<SequenceBooks> sequences_;
   std::set<std::uint32_t> batch_;
   std::vector<PlannedChunk> chunks_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> drafts_;
+  std::vector<std::uint32_t> drafts_;  // sequences with drafts in the step being planned
   std::vector<PendingCopy> copies_;
   std::deque<std::vector<std::uint32_t>> flying_;  // sequences with a row, by step, oldest first
   std::uint64_t settling_ = 0;                     // step whose commits are being read; 0: none
   bool settling_failed_ = false;
-  bool failing_ = false;  // a failed result is being read
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> commits_;
+  bool failing_ = false;                // a failed result is being read
+  std::vector<std::uint32_t> commits_;  // sequences with a commit of the result being read
   std::uint64_t event_ = 0;
   std::uint64_t steps_ = 0;
   std::uint64_t passed_ = 0;

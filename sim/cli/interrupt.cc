@@ -1,5 +1,6 @@
 #include "sim/cli/interrupt.h"
 
+#include <signal.h>
 #include <csignal>
 
 namespace pinfold::sim {
@@ -24,6 +25,16 @@ InterruptsNoted::~InterruptsNoted() {
   std::signal(SIGINT, before_int);
   std::signal(SIGTERM, before_term);
 }
+
+InterruptsHeld::InterruptsHeld() {
+  sigset_t held;
+  sigemptyset(&held);
+  sigaddset(&held, SIGINT);
+  sigaddset(&held, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &held, &before_);
+}
+
+InterruptsHeld::~InterruptsHeld() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 void InterruptsNoted::check() {
   if (interrupted != 0) throw Interrupted{};

@@ -1,6 +1,8 @@
 #pragma once
 // SIGINT and SIGTERM while there is something to clean up.
 
+#include <csignal>
+
 #include "sim/core/run_observer.h"
 
 namespace pinfold::sim {
@@ -18,6 +20,18 @@ class InterruptsNoted {
 
   /// Throws Interrupted where a signal has come.
   static void check();
+};
+
+/// While one lives, a signal waits: what is being written is finished first.
+class InterruptsHeld {
+ public:
+  InterruptsHeld();
+  ~InterruptsHeld();
+  InterruptsHeld(const InterruptsHeld&) = delete;
+  InterruptsHeld& operator=(const InterruptsHeld&) = delete;
+
+ private:
+  sigset_t before_;
 };
 
 /// Ends a run by throwing Interrupted, between two events of it.

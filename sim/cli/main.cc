@@ -15,8 +15,11 @@
 #include <vector>
 
 #include "sim/cli/capacity_command.h"
+#include "sim/cli/check_command.h"
+#include "sim/cli/compare_command.h"
 #include "sim/cli/exit_code.h"
 #include "sim/cli/explore_command.h"
+#include "sim/cli/manual.h"
 #include "sim/cli/measure_flags.h"
 #include "sim/cli/mutants_command.h"
 #include "sim/cli/report_command.h"
@@ -357,6 +360,9 @@ class Run final : public Command {
          "Perfetto), all or none. `pinfold report DIR` makes a page of them. Default: no files.");
     text("--record", record_, "FILE",
          "Write every ownership event into this file, for `pinfold replay`. Default: none.");
+    text("--metrics-out", metrics_, "FILE",
+         "Write the run over simulated time into this file: OpenMetrics text with vLLM's names, "
+         "for `promtool tsdb create-blocks-from openmetrics`. Default: none.");
     text("--format", format_, "FORMAT", "text, json, csv or md. Default: text.");
     text(
         "--shadow", shadow_, "on|off",
@@ -387,6 +393,9 @@ class Run final : public Command {
     for (const std::string& fault : faults_) command.config.values.push_back(fault_of(fault));
     if (app().count("--output") > 0) command.directory = directory_;
     if (app().count("--record") > 0) command.record = needed("FILE of --record", record_, "a path");
+    if (app().count("--metrics-out") > 0) {
+      command.metrics = needed("FILE of --metrics-out", metrics_, "a path");
+    }
     command.format = one_of<ReportFormat>("--format", format_,
                                           {{"text", ReportFormat::kText},
                                            {"json", ReportFormat::kJson},
@@ -434,6 +443,7 @@ class Run final : public Command {
   std::string why_;
   std::string directory_;
   std::string record_;
+  std::string metrics_;
   std::string format_ = "text";
   std::string fast_path_ = "on";
   std::string shadow_ = "off";
@@ -452,8 +462,10 @@ class Replay final : public Command {
         "Ownership events (JSON Lines): a recorded run (docs/recording.md) or a story told by hand "
         "(configs/labs/README.md).");
     text("--format", format_, "FORMAT", "text or json. Default: text.");
-    flag("--verify", options_.verify,
-         "Judge the events against the ownership rules: not built yet.");
+    flag(
+        "--verify", options_.verify,
+        "Judge the events by the ownership rules, whoever issued the ids; a broken rule gives exit "
+        "code 3.");
   }
   ExitCode run() override {
     needed("EVENTS", options_.path, "the path of an ownership-event file");
@@ -1020,6 +1032,126 @@ class Capacity final : public Command {
   std::string format_ = "text";
 };
 
+class CheckCli final : public Command {
+ public:
+  explicit CheckCli(CLI::App& program)
+      : Command(program, "check", "Hold a run against requirements and a baseline.") {
+    text("TRACE|SUITE", command_.target, "FILE",
+         "Request trace; or a suite (.json) of many checks, as configs/checks holds.");
+    configuration_.declare(app(), "the one in configs/runs/default.json, which is built in.");
+    text("--require", require_, "REQUIREMENTS",
+         "What has to hold, as 'preemptions<=0,p99_ttft_ms<=500': figures of `run --format json`.");
+    text("--baseline", baseline_, "FILE",
+         "The run to be held against, as --accept wrote it: no judged figure may be worse.");
+    texts("--tolerance", tolerances_, "FIGURE=P%|N",
+          "How far a figure may be worse than the baseline, as 'p99_*=1%' or preemptions=3; may be "
+          "repeated, later ones beat earlier ones. Default: not at all.");
+    trace_flags_.declare(app());
+    flag("--accept", command_.accept,
+         "Make this run the baseline, if the requirements hold. With a suite: all of them.");
+    flag("--events", command_.events,
+         "With --accept: keep the run's events beside the baseline (NAME.events.jsonl), so that a "
+         "later failure can say at which event another program parts from it.");
+    text("--format", format_, "FORMAT",
+         "text, json, md, junit or github. junit is XML; github prints annotations and appends the "
+         "report to the file that GITHUB_STEP_SUMMARY names. Default: text.");
+    flag("-q,--quiet", quiet_, "No progress. Default: progress where stderr is a terminal.");
+  }
+
+  ExitCode run() override {
+    needed("TRACE or SUITE", command_.target, "the path of a request trace or of a suite (.json)");
+    command_.config = configuration_.take();
+    if (is_suite(command_.target)) {
+      for (const CLI::Option* option : app().get_options()) {
+        const std::string name = option->get_name();
+        const bool said_there = name == "--config" || name == "--vllm-args" ||
+                                name == "--require" || name == "--baseline" ||
+                                name == "--tolerance" || option->get_group() == "Trace";
+        if (option->count() == 0 || !said_there) continue;
+        throw UsageError{"found " + name + " beside a suite, expected it in the suite"};
+      }
+    } else if (app().count("--require") + app().count("--baseline") == 0) {
+      throw UsageError{"found neither --require nor --baseline, expected what to check"};
+    }
+    if (app().count("--require") > 0) {
+      command_.requirements = value_of(parse_requirements(require_, "--require"));
+    }
+    if (app().count("--baseline") > 0) {
+      command_.baseline = needed("FILE of --baseline", baseline_, "a path");
+    } else if (!is_suite(command_.target)) {
+      for (const char* flag : {"--tolerance", "--accept"}) {
+        if (app().count(flag) == 0) continue;
+        throw UsageError{std::string("found ") + flag + " without --baseline, expected both"};
+      }
+    }
+    command_.trace_options = trace_flags_.take();
+    if (command_.events && !command_.accept) {
+      throw UsageError{"found --events without --accept, expected both"};
+    }
+    for (const std::string& text : tolerances_) {
+      for (FigureTolerance& one : value_of(parse_tolerances(text, "--tolerance"))) {
+        command_.tolerances.push_back(std::move(one));
+      }
+    }
+    command_.format = one_of<CheckFormat>("--format", format_,
+                                          {{"text", CheckFormat::kText},
+                                           {"json", CheckFormat::kJson},
+                                           {"md", CheckFormat::kMarkdown},
+                                           {"junit", CheckFormat::kJunit},
+                                           {"github", CheckFormat::kGithub}});
+    if (command_.format == CheckFormat::kGithub) {
+      const char* const summary = std::getenv("GITHUB_STEP_SUMMARY");
+      if (summary != nullptr && *summary != '\0') command_.step_summary = summary;
+    }
+    command_.progress = !quiet_ && ::isatty(STDERR_FILENO) == 1;
+    return check_command(command_, std::cout, std::cerr);
+  }
+
+ private:
+  CheckCommand command_;
+  TraceFlags trace_flags_;
+  ConfigurationFlags configuration_;
+  std::string require_;
+  std::string baseline_;
+  std::vector<std::string> tolerances_;
+  std::string format_ = "text";
+  bool quiet_ = false;
+};
+
+class Compare final : public Command {
+ public:
+  explicit Compare(CLI::App& program)
+      : Command(program, "compare", "Compare two earlier runs and find where they part.") {
+    text("A", command_.a, "RUN",
+         "A directory of `run -o`, a file of `run --format json`, a baseline of `check`, or a file "
+         "of `run --record`.");
+    text("B", command_.b, "RUN", "The other one.");
+    text("--trace", trace_, "FILE",
+         "The trace that both ran, to run them again. Default: the one that A names.");
+    trace_flags_.declare(app());
+    flag("--exit-code", command_.exit_code, "Exit with 3 where they differ. Default: with 0.");
+    text("--format", format_, "FORMAT", "text, json or md. Default: text.");
+  }
+
+  ExitCode run() override {
+    needed("A", command_.a, "two runs to compare");
+    needed("B", command_.b, "two runs to compare");
+    if (app().count("--trace") > 0) command_.trace = trace_;
+    command_.trace_options = trace_flags_.take();
+    command_.format = one_of<CompareFormat>("--format", format_,
+                                            {{"text", CompareFormat::kText},
+                                             {"json", CompareFormat::kJson},
+                                             {"md", CompareFormat::kMarkdown}});
+    return compare_command(command_, std::cout, std::cerr);
+  }
+
+ private:
+  CompareCommand command_;
+  TraceFlags trace_flags_;
+  std::string trace_;
+  std::string format_ = "text";
+};
+
 class Report final : public Command {
  public:
   explicit Report(CLI::App& program)
@@ -1036,14 +1168,70 @@ class Report final : public Command {
   ReportCommand command_;
 };
 
+constexpr const char* kExitCodes =
+    "Exit codes: 0 ok, 1 run-time or data error, 2 usage or configuration error, or not "
+    "comparable,\n"
+    "            3 a check failed, stall or violation, or no capacity, 130 interrupted.";
+
+std::string on_one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+/// What the program's table of flags says of `app` and the commands below it.
+void add_to_manual(CLI::App& app, std::vector<std::string> words, Manual& manual) {
+  ManualCommand command;
+  command.words = words;
+  command.description = on_one_line(app.get_description());
+  for (const CLI::Option* option : app.get_options()) {
+    ManualFlag flag;
+    for (const std::string& name : option->get_snames()) flag.names.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) flag.names.push_back("--" + name);
+    flag.positional = flag.names.empty();
+    if (flag.positional) flag.names.push_back(option->get_name(true));
+    if (option->get_items_expected_max() > 0) flag.type = option->get_type_name();
+    flag.description = on_one_line(option->get_description());
+    command.flags.push_back(std::move(flag));
+  }
+  const std::size_t place = manual.commands.size();
+  manual.commands.push_back(std::move(command));
+  for (CLI::App* below : app.get_subcommands([](CLI::App*) { return true; })) {
+    manual.commands[place].commands.push_back(below->get_name());
+    std::vector<std::string> longer = words;
+    longer.push_back(below->get_name());
+    add_to_manual(*below, std::move(longer), manual);
+  }
+}
+
 class Schema final : public Command {
  public:
   explicit Schema(CLI::App& program)
-      : Command(program, "schema", "Print the JSON Schema (draft-07) of the configuration.") {}
+      : Command(program, "schema", "Print the configuration's JSON Schema, or a manual page."),
+        program_(program) {
+    text("--format", format_, "FORMAT",
+         "json, man or bash. The manual page and the completion are of this program's commands. "
+         "Default: json.");
+  }
   ExitCode run() override {
-    std::cout << config_schema();
+    enum class Format : std::uint8_t { kJson, kMan, kBash };
+    const Format format =
+        one_of<Format>("--format", format_,
+                       {{"json", Format::kJson}, {"man", Format::kMan}, {"bash", Format::kBash}});
+    Manual manual;
+    manual.version = kVersion;
+    manual.exit_codes = kExitCodes;
+    add_to_manual(program_, {}, manual);
+    switch (format) {
+      case Format::kJson: std::cout << config_schema(); break;
+      case Format::kMan: std::cout << manual_page(manual); break;
+      case Format::kBash: std::cout << bash_completion(manual); break;
+    }
     return ExitCode::kOk;
   }
+
+ private:
+  CLI::App& program_;
+  std::string format_ = "json";
 };
 
 /// The program with the planted bugs lies beside this one; returns only if it cannot be started.
@@ -1160,9 +1348,7 @@ ExitCode run_program(int argc, char** argv) {
   program.allow_extras();
   program.require_subcommand(0, 1);
   program.set_version_flag("--version", std::string("pinfold ") + kVersion);
-  program.footer(
-      "Exit codes: 0 ok, 1 run-time or data error, 2 usage or configuration error,\n"
-      "            3 stall, violation or no capacity, 130 interrupted.");
+  program.footer(kExitCodes);
 
   Run run(program);
   Replay replay(program);
@@ -1175,14 +1361,16 @@ ExitCode run_program(int argc, char** argv) {
   TraceHead trace_head(*trace);
   TraceConvert trace_convert(*trace);
   TraceSynth trace_synth(*trace);
+  CheckCli check(program);
+  Compare compare(program);
   Report report(program);
   Sweep sweep(program);
   Capacity capacity(program);
   Schema schema(program);
   Mutants mutants(program);
-  Command* const commands[] = {&run,        &replay,        &explore,     &size,  &trace_info,
-                               &trace_head, &trace_convert, &trace_synth, &sweep, &report,
-                               &capacity,   &schema,        &mutants};
+  Command* const commands[] = {&run,        &replay,        &explore,     &size,   &trace_info,
+                               &trace_head, &trace_convert, &trace_synth, &sweep,  &check,
+                               &compare,    &report,        &capacity,    &schema, &mutants};
 
   try {
     program.parse(argc, argv);

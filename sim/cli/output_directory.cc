@@ -4,7 +4,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <csignal>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +12,7 @@
 #include <system_error>
 #include <vector>
 
+#include "sim/cli/interrupt.h"
 #include "sim/report/file_writer.h"
 
 namespace pinfold::sim {
@@ -27,24 +27,6 @@ InputError unusable(const std::string& path, std::string found) {
   error.expected = "a directory to write into";
   return error;
 }
-
-/// Holds SIGINT back while temporary files exist.
-class InterruptsHeld {
- public:
-  InterruptsHeld() {
-    sigset_t held;
-    sigemptyset(&held);
-    sigaddset(&held, SIGINT);
-    sigaddset(&held, SIGTERM);
-    ::pthread_sigmask(SIG_BLOCK, &held, &before_);
-  }
-  ~InterruptsHeld() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  InterruptsHeld(const InterruptsHeld&) = delete;
-  InterruptsHeld& operator=(const InterruptsHeld&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 /// An entry of a directory, there or not, a dangling link included.
 bool taken(const fs::path& path) {

@@ -17,11 +17,12 @@ Progress::~Progress() {
 void Progress::show(std::uint64_t ended) {
   // A thousandth at a time: a terminal is slower than the simulation.
   if (ended < next_) return;
-  next_ = ended + total_ / 1'000 + 1;
-  std::string text = fmt::format("{} of {} {}", ended, total_, ended_);
+  next_ = ended + (total_ == 0 ? 1'000 : total_ / 1'000 + 1);
+  std::string text = total_ == 0 ? fmt::format("{} {}", ended, ended_)
+                                 : fmt::format("{} of {} {}", ended, total_, ended_);
   const auto elapsed = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start_);
   // In the first second there is no pace yet, and most runs are over.
-  if (elapsed.count() > 0 && ended > 0) {
+  if (total_ > 0 && elapsed.count() > 0 && ended > 0) {
     const std::uint64_t left =
         static_cast<std::uint64_t>(elapsed.count()) * (total_ - ended) / ended;
     text += fmt::format(", {} s left", left);

@@ -12,7 +12,7 @@ namespace pinfold::sim {
 /// far. It is wiped out at the end.
 class Progress {
  public:
-  /// `ended` says what ends: "requests ended".
+  /// `ended` says what ends: "requests ended". `total` of 0: nobody knows how many there will be.
   Progress(std::ostream& err, std::uint64_t total, std::string ended);
   ~Progress();
   Progress(const Progress&) = delete;

@@ -14,6 +14,8 @@
 #include "sim/cli/output_directory.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/record_file.h"
+#include "sim/cli/run_trace.h"
+#include "sim/cli/whole_file.h"
 #include "sim/config/decimal.h"
 #include "sim/config/resolved_config.h"
 #include "sim/core/engine_options.h"
@@ -23,6 +25,7 @@
 #include "sim/core/trace_span.h"
 #include "sim/explore/scenario_file.h"
 #include "sim/report/expectation.h"
+#include "sim/report/open_metrics.h"
 #include "sim/report/request_timeline.h"
 #include "sim/report/run_recorder.h"
 #include "sim/report/text_report.h"
@@ -32,10 +35,10 @@
 namespace pinfold::sim {
 namespace {
 
-RunResult simulate_with_progress(const RunCommand& command, const Trace& trace,
+RunResult simulate_with_progress(const RunCommand& command, RequestSource& source,
                                  const RunConfig& config, RunObserver* observer,
                                  std::ostream& err) {
-  Progress progress(err, trace.requests.size(), "requests ended");
+  Progress progress(err, source.expected(), "requests ended");
   RunOptions options;
   options.fast_path = command.fast_path;
   options.shadow = command.shadow;
@@ -46,7 +49,7 @@ RunResult simulate_with_progress(const RunCommand& command, const Trace& trace,
   if (command.progress) {
     options.progress = [&progress](std::uint64_t ended) { progress.show(ended); };
   }
-  return simulate(trace, config, options);
+  return simulate(source, config, options);
 }
 
 /// What `-o` writes: files that grow with the run, and those that its result fills.
@@ -93,6 +96,15 @@ class RunFiles {
   std::unique_ptr<StagedFiles> staged_;
   RunRecorder recorder_;
 };
+
+constexpr const char* kMetricsFlag = "--metrics-out";
+
+MetricsOptions metrics_options(const RunConfig& config) {
+  const std::optional<DeviceProvenance> device = cost_provenance(config).device;
+  return {.block_ids = engine_options(config, true).block_ids,
+          .prefix_reuse = config.prefix.reuse,
+          .model_name = device ? device->model : "unknown"};
+}
 
 /// The request that `--why` names.
 Outcome<std::uint32_t> request_of(const std::string& text, const Trace& trace) {
@@ -151,13 +163,26 @@ std::optional<InputError> check_simulated(const Scenario& scenario) {
     error.hint = "`pinfold explore` does it";
     return error;
   };
-  if (!scenario.faults.empty()) return only_explored("faults at given steps");
+  for (const Fault& fault : scenario.faults) {
+    if (fault.kind != FaultKind::kStepFailed) {
+      return only_explored(fmt::format("{} at a given step", name_of(fault.kind)));
+    }
+  }
   for (const ScenarioRequest& asked : scenario.requests) {
     if (asked.drafts != scenario.config.workload.drafts) {
       return only_explored("other drafts than workload.drafts, of " + asked.name);
     }
   }
   return std::nullopt;
+}
+
+/// A scenario's configuration with the steps that its faults fail.
+RunConfig config_of(const Scenario& scenario) {
+  RunConfig config = scenario.config;
+  for (const Fault& fault : scenario.faults) {
+    config.fault.failed_steps.push_back(static_cast<std::uint32_t>(fault.step));
+  }
+  return config;
 }
 
 /// Exit code and message of a run that a scenario judges.
@@ -189,7 +214,7 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
     scenario = std::move(read.value());
   }
   const Outcome<LoadedConfig> loaded =
-      scenario ? Outcome<LoadedConfig>(LoadedConfig{scenario->config, {}})
+      scenario ? Outcome<LoadedConfig>(LoadedConfig{config_of(*scenario), {}})
                : load_config(command.config, err);
   if (!loaded) return fail(err, ExitCode::kUsageError, loaded.error());
   const RunConfig& config = loaded.value().config;
@@ -200,17 +225,33 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
       return fail(err, ExitCode::kDataError, *error);
     }
   }
-  const Outcome<Trace> trace = scenario ? Outcome<Trace>(trace_of(*scenario))
-                                        : read_trace(command.trace, command.trace_options);
-  if (!trace) return fail(err, exit_code_of(trace.error()), trace.error());
-  if (auto error = check_span(trace.value(), config)) {
-    return fail(err, ExitCode::kDataError, *error);
+  if (command.metrics) {
+    if (auto error = check_whole_file(kMetricsFlag, *command.metrics)) {
+      return fail(err, ExitCode::kDataError, *error);
+    }
+  }
+  // A long trace is read while it runs; one that is short, or of which one request is asked for, before.
+  std::unique_ptr<StreamedTrace> streamed;
+  std::optional<Trace> whole;
+  if (!scenario && !command.why && is_streamed(command.trace)) {
+    Outcome<std::unique_ptr<OpenTraceSource>> opened =
+        open_trace(command.trace, command.trace_options);
+    if (!opened) return fail(err, exit_code_of(opened.error()), opened.error());
+    streamed = std::make_unique<StreamedTrace>(std::move(opened.value()), command.trace, config);
+  } else {
+    Outcome<Trace> trace = scenario ? Outcome<Trace>(trace_of(*scenario))
+                                    : read_trace(command.trace, command.trace_options);
+    if (!trace) return fail(err, exit_code_of(trace.error()), trace.error());
+    if (auto error = check_span(trace.value(), config)) {
+      return fail(err, ExitCode::kDataError, *error);
+    }
+    whole = std::move(trace.value());
   }
   std::optional<RequestTimeline> timeline;
   if (command.why) {
-    const Outcome<std::uint32_t> request = request_of(*command.why, trace.value());
+    const Outcome<std::uint32_t> request = request_of(*command.why, *whole);
     if (!request) return fail(err, ExitCode::kUsageError, request.error());
-    timeline.emplace(request.value(), trace.value().requests[request.value()]);
+    timeline.emplace(request.value(), whole->requests[request.value()]);
   }
 
   ObserverList observers;
@@ -226,10 +267,13 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
     files.emplace(*command.directory, std::move(staged.value()), config, command.ledger);
     observers.add(files->recorder());
   }
+  std::optional<OpenMetrics> metrics;
+  if (command.metrics) observers.add(metrics.emplace(metrics_options(config)));
   std::unique_ptr<RecordFile> record;
-  const std::string workload =
-      fmt::format("trace {}, configuration {}, seed {}", trace_digest(trace.value()),
-                  config_digest(config), config.seed);
+  const std::string workload = fmt::format(
+      "{}configuration {}, seed {}",
+      whole ? fmt::format("trace {}, ", trace_digest(*whole)) : std::string("a streamed trace, "),
+      config_digest(config), config.seed);
   if (command.record) {
     if (!interrupts) {
       interrupts.emplace();
@@ -243,13 +287,19 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
   }
   RunResult result;
   try {
-    result = simulate_with_progress(command, trace.value(), config, observers.get(), err);
+    std::optional<TraceSource> in_memory;
+    if (whole) in_memory.emplace(*whole);
+    RequestSource& source = whole ? static_cast<RequestSource&>(*in_memory) : *streamed;
+    result = simulate_with_progress(command, source, config, observers.get(), err);
   } catch (const Interrupted&) {
     return ExitCode::kInterrupted;
   }
+  if (streamed && streamed->error()) {
+    return fail(err, exit_code_of(*streamed->error()), *streamed->error());
+  }
   const Provenance provenance{.version = kVersion,
                               .trace = command.trace,
-                              .trace_digest = trace_digest(trace.value()),
+                              .trace_digest = whole ? trace_digest(*whole) : streamed->digest(),
                               .config_digest = config_digest(config),
                               .seed = config.seed,
                               .cost = cost_provenance(config)};
@@ -261,6 +311,11 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
   }
   if (record) {
     if (auto error = record->publish(result)) return fail(err, ExitCode::kDataError, *error);
+  }
+  if (metrics) {
+    if (auto error = write_whole_file(kMetricsFlag, *command.metrics, metrics->finish())) {
+      return fail(err, ExitCode::kDataError, *error);
+    }
   }
   if (timeline) {
     out << (command.format == ReportFormat::kJson ? timeline_json(*timeline, provenance)

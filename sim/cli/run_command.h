@@ -21,8 +21,9 @@ struct RunCommand {
   std::optional<std::string> directory;  // for the files of docs/results.md
   ReportFormat format = ReportFormat::kText;
   Measurement measure{};
-  std::optional<std::string> why{};     // this request's timeline instead of the report
-  std::optional<std::string> record{};  // the file that gets its ownership events
+  std::optional<std::string> why{};      // this request's timeline instead of the report
+  std::optional<std::string> record{};   // the file that gets its ownership events
+  std::optional<std::string> metrics{};  // the file that gets it in OpenMetrics text
   bool fast_path = true;
   bool shadow = false;
   bool ledger = true;

@@ -121,6 +121,9 @@ void add_latencies(FieldList& list, const RunResult& result) {
   list.latency("itl", result.itl);
   list.latency("e2el", result.e2el);
   list.latency("queue", result.queue);
+  // Beyond 2^20 different durations percentiles are off by at most one part in LatencySamples::kBound.
+  list.boolean("percentiles_exact", result.ttft.exact && result.tpot.exact && result.itl.exact &&
+                                        result.e2el.exact && result.queue.exact);
 }
 
 void add_waiting(FieldList& list, const RunResult& result) {

@@ -69,12 +69,18 @@ class Replay {
         observer_(options.observer),
         windowed_(!options.measure.whole()),
         scheduler_(engine_options(config, options.fast_path)),
-        watch_(scheduler_.options(), options.audit_every > 0, options.audit_every == 1),
+        watch_(scheduler_.options(), options.audit_every > 0 && !config.prefix.reuse,
+               options.audit_every == 1),
         prefix_keys_(config.prefix.reuse ? source.id_block() : 0, config.engine.block_size),
         prefix_classes_(config.prefix.reuse ? source.id_block() : 0, config.engine.block_size),
         arrivals_(source, config),
         queue_watch_(source.expected(), config.workload.concurrency == 0) {
     scheduler_.journal().set_enabled(true);
+    if (source.expected() == 0) {
+      for (LatencySamples* const samples : {&ttft_, &tpot_, &itl_, &e2el_, &queue_}) {
+        samples->take_memory();
+      }
+    }
     if (options.shadow) shadow_.emplace(shadow_options(config));
     if (options.ledger && !config.prefix.reuse)
       ledger_.emplace(ledger_options(scheduler_.options()));

@@ -12,4 +12,8 @@ namespace pinfold::sim {
 /// which workload.time_scale moves. `trace` must not be empty.
 std::optional<InputError> check_span(const Trace& trace, const RunConfig& config);
 
+/// The same for one arrival of the trace `name`.
+std::optional<InputError> check_span(std::int64_t arrival_ns, const std::string& name,
+                                     const RunConfig& config);
+
 }  // namespace pinfold::sim

@@ -1,6 +1,7 @@
 #include "sim/metrics/latency.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace pinfold::sim {
 namespace {
@@ -17,24 +18,53 @@ std::int64_t divide_half_up(std::uint64_t numerator, std::uint64_t denominator) 
   return wide_divide_half_up(numerator, denominator);
 }
 
+void LatencySamples::merge_equal() {
+  std::sort(samples_.begin(), samples_.end(),
+            [](const Sample& a, const Sample& b) { return a.ns < b.ns; });
+  std::size_t kept = 0;
+  for (const Sample& sample : samples_) {
+    if (kept > 0 && samples_[kept - 1].ns == sample.ns) {
+      samples_[kept - 1].times += sample.times;
+    } else {
+      samples_[kept++] = sample;
+    }
+  }
+  samples_.resize(kept);
+}
+
+// Half of the room is enough to go on; else a duration keeps its 10 leading digits and becomes the middle of
+// those that share them.
+void LatencySamples::make_room() {
+  merge_equal();
+  if (samples_.size() <= kEntries / 2) return;
+  exact_ = false;
+  for (Sample& sample : samples_) {
+    const std::uint64_t ns = static_cast<std::uint64_t>(sample.ns);
+    const unsigned digits = static_cast<unsigned>(std::bit_width(ns));
+    if (digits <= 10) continue;
+    const unsigned lost = digits - 10;
+    const std::uint64_t middle = (ns >> lost << lost) | (std::uint64_t{1} << (lost - 1));
+    sample.ns = static_cast<std::int64_t>(middle);
+  }
+  merge_equal();
+}
+
 LatencyStats LatencySamples::stats() {
   LatencyStats stats;
   for (Sample& recent : recent_) {
-    if (recent.times > 0) samples_.push_back(recent);
+    if (recent.times > 0) keep(recent);
     recent = {};
   }
   if (samples_.empty()) return stats;
-  std::sort(samples_.begin(), samples_.end(),
-            [](const Sample& a, const Sample& b) { return a.ns < b.ns; });
-  Wide sum = 0;
+  stats.exact = exact_;
+  merge_equal();
   std::vector<std::uint64_t> count_upto;  // samples at or before each entry
   count_upto.reserve(samples_.size());
   for (const Sample& sample : samples_) {
     stats.samples += sample.times;
-    sum += static_cast<Wide>(static_cast<std::uint64_t>(sample.ns)) * sample.times;
     count_upto.push_back(stats.samples);
   }
-  stats.mean_ns = wide_divide_half_up(sum, stats.samples);
+  stats.mean_ns = wide_divide_half_up(sum_, stats.samples);
 
   const auto nth = [&](std::uint64_t index) {
     const auto at = std::upper_bound(count_upto.begin(), count_upto.end(), index);

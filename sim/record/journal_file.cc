@@ -10,34 +10,12 @@
 #include <iterator>
 
 #include "sim/config/json_reader.h"
+#include "sim/record/journal_scan.h"
 #include "sim/trace/closest_word.h"
 
 namespace pinfold::sim {
 namespace {
 
-struct VerbWord {
-  Verb verb;
-  std::string_view word;
-};
-
-constexpr std::array kVerbs{
-    VerbWord{Verb::kArrive, "arrive"},   VerbWord{Verb::kAnswer, "answer"},
-    VerbWord{Verb::kAcquire, "acquire"}, VerbWord{Verb::kPin, "pin"},
-    VerbWord{Verb::kRelease, "release"}, VerbWord{Verb::kPark, "park"},
-    VerbWord{Verb::kUnpark, "unpark"},   VerbWord{Verb::kCopyQueued, "copy"},
-    VerbWord{Verb::kFork, "fork"},       VerbWord{Verb::kForkMissed, "fork_missed"},
-    VerbWord{Verb::kJoin, "join"},       VerbWord{Verb::kLeave, "leave"},
-    VerbWord{Verb::kDrafts, "drafts"},   VerbWord{Verb::kChunk, "chunk"},
-    VerbWord{Verb::kStep, "step"},       VerbWord{Verb::kResult, "result"},
-    VerbWord{Verb::kCommit, "commit"},   VerbWord{Verb::kSitOut, "sit_out"},
-    VerbWord{Verb::kPreempt, "preempt"}, VerbWord{Verb::kDemote, "demote"},
-    VerbWord{Verb::kEnd, "end"},         VerbWord{Verb::kPassed, "passed"},
-    VerbWord{Verb::kKeys, "keys"},       VerbWord{Verb::kHit, "hit"},
-    VerbWord{Verb::kPublish, "publish"}, VerbWord{Verb::kEvict, "evict"},
-};
-
-constexpr std::array<std::string_view, kPoolKinds> kPools{"block", "state_slot", "draft_slot",
-                                                          "host_block"};
 constexpr std::array<std::string_view, 2> kReleaseOrders{"reverse", "forward"};
 constexpr std::array<std::string_view, 2> kFreeOrders{"fifo", "lifo"};
 constexpr std::array<std::string_view, 2> kFences{"always", "unordered_writers"};
@@ -45,9 +23,6 @@ constexpr std::array<std::string_view, 2> kCopyLanes{"compute", "separate"};
 constexpr std::array<std::string_view, 3> kReuses{"off", "lru", "fifo"};  // and the eviction
 constexpr std::uint32_t kIdsMost = 1U << 26;
 constexpr std::size_t kFlushBytes = 64 * 1024;
-
-/// What stands in Record::sequence: a sequence, or for these the step.
-bool names_step(Verb verb) { return verb == Verb::kStep || verb == Verb::kResult; }
 
 template <std::size_t N>
 std::optional<std::size_t> index_in(const std::array<std::string_view, N>& words,
@@ -76,22 +51,6 @@ std::optional<std::uint64_t> number(const JsonValue& value, std::uint64_t most) 
 
 }  // namespace
 
-std::string_view word_of(Verb verb) {
-  for (const VerbWord& known : kVerbs) {
-    if (known.verb == verb) return known.word;
-  }
-  return "?";
-}
-
-std::span<const Verb> all_verbs() {
-  static const std::vector<Verb> kAll = [] {
-    std::vector<Verb> all;
-    for (const VerbWord& known : kVerbs) all.push_back(known.verb);
-    return all;
-  }();
-  return kAll;
-}
-
 // ---- writing ---------------------------------------------------------------------------------------
 
 void JournalWriter::header(const JournalHeader& header) {
@@ -113,7 +72,7 @@ void JournalWriter::record(const Record& record, const std::byte* ids) {
   fmt::format_to(out, R"({{"event": "{}", "{}": {})", word_of(record.verb),
                  names_step(record.verb) ? "step" : "sequence", record.sequence);
   if (record.pool != PoolKind::kBlocks) {
-    fmt::format_to(out, R"(, "pool": "{}")", kPools[index_of(record.pool)]);
+    fmt::format_to(out, R"(, "pool": "{}")", word_of(record.pool));
   }
   if (record.detail != 0) fmt::format_to(out, R"(, "detail": {})", record.detail);
   const std::uint32_t count = ids_after(record);
@@ -296,6 +255,11 @@ bool JournalReader::next(JournalEvent& event) {
     return fail(0, {}, "the end of the file", "the line {\"event\": \"end_of_journal\", ...}",
                 "the file seems to be cut off");
   }
+  if (scan_event(*line, event.record, event.ids)) {
+    event.line = line_;
+    ++events_;
+    return true;
+  }
   const Outcome<JsonValue> parsed = parse_json(*line, path_);
   if (!parsed) {
     error_ = parsed.error();
@@ -333,17 +297,16 @@ bool JournalReader::next(JournalEvent& event) {
   event.line = line_;
   event.record = Record{};
   event.ids.clear();
-  const auto known = std::find_if(kVerbs.begin(), kVerbs.end(),
-                                  [&](const VerbWord& verb) { return verb.word == word->text; });
-  if (known == kVerbs.end()) {
+  const std::optional<Verb> verb = verb_of(word->text);
+  if (!verb) {
     std::vector<std::string_view> words{"end_of_journal"};
-    for (const VerbWord& verb : kVerbs) words.push_back(verb.word);
+    for (const Verb known : all_verbs()) words.push_back(word_of(known));
     const auto close = closest_word(word->text, words);
     return fail(word->position.column, "event", shown(*word),
                 fmt::format("one of {}", fmt::join(words, ", ")),
                 close ? fmt::format("did you mean \"{}\"?", *close) : std::string());
   }
-  event.record.verb = known->verb;
+  event.record.verb = *verb;
   const auto field = [&](std::string_view key, std::uint64_t most, auto& place) {
     const JsonValue* value = find(object, key);
     if (value == nullptr) return true;
@@ -355,31 +318,29 @@ bool JournalReader::next(JournalEvent& event) {
     place = static_cast<std::remove_reference_t<decltype(place)>>(*found);
     return true;
   };
-  if (!field(names_step(known->verb) ? "step" : "sequence", UINT32_MAX, event.record.sequence) ||
+  if (!field(names_step(*verb) ? "step" : "sequence", UINT32_MAX, event.record.sequence) ||
       !field("detail", UINT16_MAX, event.record.detail) ||
       !field("count", UINT32_MAX, event.record.count) ||
       !field("aux", UINT32_MAX, event.record.aux)) {
     return false;
   }
   if (const JsonValue* pool = find(object, "pool")) {
-    const std::optional<std::size_t> index = index_in(kPools, pool->text);
-    if (!index) {
+    const std::optional<PoolKind> known = pool_of(pool->text);
+    if (!known) {
+      const auto close = closest_word(pool->text, pool_words());
       return fail(pool->position.column, "pool", shown(*pool),
-                  fmt::format("one of \"{}\"", fmt::join(kPools, "\", \"")),
-                  did_you_mean(pool->text, kPools));
+                  fmt::format("one of \"{}\"", fmt::join(pool_words(), "\", \"")),
+                  close ? fmt::format("did you mean \"{}\"?", *close) : std::string());
     }
-    event.record.pool = static_cast<PoolKind>(*index);
+    event.record.pool = *known;
   }
-  // A verb has ids exactly if ids_after() says that its count is theirs.
-  Record probe = event.record;
-  probe.count = 1;
-  const bool takes_ids = ids_after(probe) == 1;
+  const bool with_ids = takes_ids(*verb);
   const JsonValue* ids = find(object, "ids");
-  if ((ids != nullptr) != takes_ids) {
+  if ((ids != nullptr) != with_ids) {
     return fail(object.position.column, {}, ids == nullptr ? "no key \"ids\"" : "a key \"ids\"",
-                takes_ids ? "the ids that the event names" : "none for this event");
+                with_ids ? "the ids that the event names" : "none for this event");
   }
-  if (takes_ids) {
+  if (with_ids) {
     if (ids->kind != JsonValue::Kind::kArray) {
       return fail(ids->position.column, "ids", shown(*ids), "an array of ids");
     }

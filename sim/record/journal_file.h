@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/scheduler.h"
+#include "sim/record/journal_words.h"
 #include "sim/trace/input_error.h"
 
 namespace pinfold::sim {
@@ -39,11 +40,6 @@ struct JournalEnd {
   std::uint64_t events = 0;
   std::string digest;  // may be empty in another engine's log
 };
-
-/// The word of a verb in such a file: "acquire", "pin", ...
-std::string_view word_of(Verb verb);
-/// All verbs in the order of their numbers.
-std::span<const Verb> all_verbs();
 
 /// Writes a recorded journal as the run goes. Buffers; flush() or end() write through.
 class JournalWriter {
@@ -84,6 +80,8 @@ class JournalReader {
   /// Fills `event` and returns true; false at the last line, whose content end() then has, or at a mistake.
   bool next(JournalEvent& event);
   const JournalEnd& end() const { return end_; }
+  /// Of the line read last, from 1.
+  std::uint64_t line() const { return line_; }
   const std::optional<InputError>& error() const { return error_; }
 
  private:

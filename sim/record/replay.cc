@@ -49,7 +49,26 @@ struct QueuedWrite {
   };
   Ticket behind{};
   std::vector<Row> rows;
+  std::string writer;
+  std::uint64_t line = 0;
 };
+
+/// What the judge remembers of a block: the last lines that issued it and that let go of a copy's
+/// source too early.
+struct BlockStory {
+  std::string issued_to, unpinned_by;
+  std::uint64_t issued_in = 0, unpinned_in = 0;
+};
+
+/// Who wrote a row, and where the file says so.
+struct RowStory {
+  std::string writer;
+  std::uint64_t line = 0;
+};
+
+std::string value_text(const std::optional<RowValue>& value) {
+  return value ? fmt::format("{}", *value) : std::string("nothing");
+}
 
 class Replay {
  public:
@@ -97,7 +116,13 @@ class Replay {
   void reach(std::size_t index, const PlacedCount& tokens);
   std::size_t begin_fork(const ForkEvent& event);
   void run_oldest_copy();
-  void store(const std::vector<QueuedWrite::Row>& rows);
+  void store(const QueuedWrite& write);
+
+  // --- judging ---
+  void note_issued(std::size_t index, std::size_t from);
+  void judge_copy(const QueuedCopy& copy);
+  void judge_read(const ReadResult& read, std::span<const BlockId> table);
+  std::vector<std::string> story_of(BlockId block, TokenCount row) const;
   void check_copy_name(const CopyDoneEvent::Named& named, const QueuedCopy& copy) const;
 
   // --- text ---
@@ -123,6 +148,9 @@ class Replay {
   std::vector<QueuedWrite> queued_writes_;
   std::set<BlockId> copied_from_;  // blocks that a copy has read
   bool forked_ = false;
+  std::map<BlockId, BlockStory> block_stories_;
+  std::map<std::pair<BlockId, std::uint32_t>, RowStory> row_stories_;
+  std::map<Ticket, std::size_t> copied_for_;  // the child, by the ticket of a copy that has not run
   LabText text_;
   ReplayOutput output_;
 };
@@ -220,7 +248,10 @@ void Replay::perform(const AdmitEvent& event) {
     const std::size_t index = requested(request);
     Participant& participant = participants_[index];
     const Answer answer = ownership_.admit(id_of(index), participant.tokens).answer;
-    if (answer == Answer::kOk) participant.state = Participant::State::kLive;
+    if (answer == Answer::kOk) {
+      participant.state = Participant::State::kLive;
+      note_issued(index, 0);
+    }
     if (answer == Answer::kNever) participant.state = Participant::State::kNever;
     names += fmt::format("{}{}({})", names.empty() ? "" : ", ", participant.name,
                          participant.tokens.value);
@@ -236,7 +267,9 @@ void Replay::resize(std::size_t index, TextPosition at) {
   const TokenCount positions = participant.tokens + participant.drafts;
   const BlockCount need = blocks_for(positions, file_.pool.block_size);
   const std::size_t had = ownership_.table(id_of(index)).size();
-  if (ownership_.resize(id_of(index), positions).answer == Answer::kOk) return;
+  if (ownership_.resize(id_of(index), positions).answer == Answer::kOk) {
+    return note_issued(index, had);
+  }
   const std::uint32_t available = ownership_.pool(PoolKind::kBlocks).available().value;
   impossible(
       at,
@@ -396,7 +429,15 @@ void Replay::perform(const ForkEvent& event) {
   const std::size_t index = begin_fork(event);
   const std::size_t queued_before = ownership_.queued_copies().size();
   const Answer answer = ownership_.separate(id_of(index)).answer;
-  if (answer == Answer::kOk) participants_[index].state = Participant::State::kLive;
+  if (answer == Answer::kOk) {
+    participants_[index].state = Participant::State::kLive;
+    for (const QueuedCopy& copy : ownership_.queued_copies().subspan(queued_before)) {
+      copied_for_.emplace(copy.ticket, index);
+      if (copy.pool == PoolKind::kBlocks) {
+        block_stories_[copy.to] = {participants_[index].name, {}, event_->at.line, 0};
+      }
+    }
+  }
   show_fork(event, index, answer, ownership_.queued_copies().subspan(queued_before));
 }
 
@@ -409,6 +450,12 @@ void Replay::perform(const UnpinEvent& event) {
                "a fork whose list has not been released yet");
   }
   const ReleaseList list = *found;
+  if (event.when == SourceRelease::kNow) {
+    for (const BlockId id : list.blocks) {
+      block_stories_[id].unpinned_by = event.sequence.value;
+      block_stories_[id].unpinned_in = event_->at.line;
+    }
+  }
   ownership_.release_sources(id_of(index), event.when);
   if (sharing()) return;
   const std::string slots = has_state() ? " and slots " + list_text(list.slots) : "";
@@ -447,6 +494,7 @@ void Replay::perform(const CopyDoneEvent& event) {
 void Replay::run_oldest_copy() {
   const QueuedCopy copy = ownership_.queued_copies().front();
   if (copy.pool == PoolKind::kBlocks) {
+    judge_copy(copy);
     rows_.copy(copy.from, copy.to);
     copied_from_.insert(copy.from);
   }
@@ -454,15 +502,18 @@ void Replay::run_oldest_copy() {
   const auto next =
       std::stable_partition(queued_writes_.begin(), queued_writes_.end(),
                             [&](const QueuedWrite& write) { return write.behind == copy.ticket; });
-  for (auto write = queued_writes_.begin(); write != next; ++write) store(write->rows);
+  for (auto write = queued_writes_.begin(); write != next; ++write) store(*write);
   queued_writes_.erase(queued_writes_.begin(), next);
   ownership_.copy_done();
 }
 
 // --- Events: rows ---------------------------------------------------------------------------------
 
-void Replay::store(const std::vector<QueuedWrite::Row>& rows) {
-  for (const QueuedWrite::Row& row : rows) rows_.write(row.block, row.row, row.value);
+void Replay::store(const QueuedWrite& write) {
+  for (const QueuedWrite::Row& row : write.rows) {
+    rows_.write(row.block, row.row, row.value);
+    row_stories_[{row.block, row.row.value}] = {write.writer, write.line};
+  }
 }
 
 void Replay::perform(const WriteEvent& event) {
@@ -485,6 +536,8 @@ void Replay::perform(const WriteEvent& event) {
   }
 
   QueuedWrite write;
+  write.writer = participant.name;
+  write.line = event_->at.line;
   participant.should_hold.resize(std::max(written, end));
   std::vector<std::optional<RowValue>> shown;
   for (std::size_t position = first; position < end; ++position) {
@@ -502,7 +555,7 @@ void Replay::perform(const WriteEvent& event) {
   if (sharing() && queued) {
     text_.line(fmt::format("{} behind the {}", sentence, copies.size() == 1 ? "copy" : "copies"));
   }
-  if (!queued) return store(write.rows);
+  if (!queued) return store(write);
   write.behind = copies.back().ticket;
   queued_writes_.push_back(std::move(write));
 }
@@ -527,7 +580,85 @@ void Replay::perform(const ReadEvent& event) {
   result.correct = std::equal(result.rows.begin(), result.rows.end(), result.expected.begin());
   text_.line(fmt::format("{} reads {}: correct={}", participant.name, rows_text(result.rows),
                          result.correct ? "True" : "False"));
+  if (!result.correct) judge_read(result, table);
   output_.reads.push_back(std::move(result));
+}
+
+// --- Judging --------------------------------------------------------------------------------------
+
+void Replay::note_issued(std::size_t index, std::size_t from) {
+  const auto table = ownership_.table(id_of(index));
+  for (std::size_t entry = from; entry < table.size(); ++entry) {
+    BlockStory& story = block_stories_[table[entry]];
+    story.issued_to = participants_[index].name;
+    story.issued_in = event_->at.line;
+  }
+}
+
+/// In the order of the lines.
+std::vector<std::string> Replay::story_of(BlockId block, TokenCount row) const {
+  std::vector<std::pair<std::uint64_t, std::string>> lines;
+  const auto add = [&](std::uint64_t line, std::string text) {
+    if (line > 0) lines.emplace_back(line, std::move(text) + fmt::format(" in line {}", line));
+  };
+  if (const auto found = block_stories_.find(block); found != block_stories_.end()) {
+    const BlockStory& story = found->second;
+    const std::string name = fmt::format("block {} was ", index_of(block));
+    add(story.issued_in, name + "issued to " + story.issued_to);
+    add(story.unpinned_in, name + "unpinned before its copy ran, by " + story.unpinned_by);
+  }
+  if (const auto found = row_stories_.find({block, row.value}); found != row_stories_.end()) {
+    add(found->second.line, fmt::format("row {} of block {} was written by {}", row.value,
+                                        index_of(block), found->second.writer));
+  }
+  std::sort(lines.begin(), lines.end());
+  std::vector<std::string> texts;
+  for (auto& [line, text] : lines) texts.push_back(std::move(text));
+  return texts;
+}
+
+// A copy must move the rows that were there when it was queued.
+void Replay::judge_copy(const QueuedCopy& copy) {
+  const auto found = copied_for_.find(copy.ticket);
+  if (found == copied_for_.end()) return;
+  const std::size_t index = found->second;
+  const Participant& child = participants_[index];
+  copied_for_.erase(found);
+  const std::uint32_t block_size = file_.pool.block_size.value;
+  if (!in_tables(index)) return;  // it has ended: nobody will read the copy
+  const auto table = ownership_.table(id_of(index));
+  for (std::size_t position = 0; position < child.should_hold.size(); ++position) {
+    const std::size_t entry = position / block_size;
+    if (entry >= table.size() || table[entry] != copy.to) continue;
+    const TokenCount row(static_cast<std::uint32_t>(position % block_size));
+    const std::optional<RowValue> value = rows_.read(copy.from, row);
+    if (value == child.should_hold[position]) continue;
+    output_.broken.push_back(
+        {"I8 copy", event_->at.line,
+         fmt::format(
+             "the copy from block {} to {} for {} moves {} as position {}: expected {}; the source "
+             "was written before the copy ran",
+             index_of(copy.from), index_of(copy.to), child.name, value_text(value), position,
+             child.should_hold[position]),
+         story_of(copy.from, row)});
+    return;
+  }
+}
+
+void Replay::judge_read(const ReadResult& read, std::span<const BlockId> table) {
+  const std::uint32_t block_size = file_.pool.block_size.value;
+  for (std::size_t position = 0; position < read.expected.size(); ++position) {
+    if (read.rows[position] == read.expected[position]) continue;
+    const TokenCount row(static_cast<std::uint32_t>(position % block_size));
+    const BlockId block = table[position / block_size];
+    output_.broken.push_back(
+        {"O12 visible rows", event_->at.line,
+         fmt::format("{} reads position {}, row {} of block {}: expected {}, found {}",
+                     read.sequence, position, row.value, index_of(block), read.expected[position],
+                     value_text(read.rows[position])),
+         story_of(block, row)});
+    return;
+  }
 }
 
 // --- Text -----------------------------------------------------------------------------------------

@@ -1,13 +1,14 @@
 #pragma once
 // Replays an ownership-event file on the real pools. The file says what happens, the pools say which
-// ids it takes, and rows and copies say what a reader then finds. Nothing is judged here: a fork that
-// releases too early is replayed and reads what it reads.
+// ids it takes, and rows and copies say what a reader then finds. A fork that releases too early is
+// replayed and reads what it reads; what was wrong with that is listed for `replay --verify`.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "sim/record/broken_rule.h"
 #include "sim/record/event_file.h"
 
 namespace pinfold::sim {
@@ -48,13 +49,16 @@ struct ReplayOutput {
   std::vector<CheckResult> checks;
   std::vector<ReadResult> reads;
   std::uint64_t copies_not_run = 0;
+  /// A copy whose source was written before it ran, and reads that were not correct, in the order of the
+  /// file.
+  std::vector<BrokenRule> broken;
 };
 
 /// Replays all events and audits after each. An event that cannot happen is an error with its place in
 /// the file; a broken invariant is thrown, its message names the event's line.
 Outcome<ReplayOutput> replay(const EventFile& file);
 
-/// One JSON object and a line end.
-std::string replay_json(const EventFile& file, const ReplayOutput& output);
+/// One JSON object and a line end; `judged`: with the broken rules.
+std::string replay_json(const EventFile& file, const ReplayOutput& output, bool judged);
 
 }  // namespace pinfold::sim

@@ -12,12 +12,12 @@ struct ReplayOptions {
 
   std::string path;
   Format format = Format::kText;
-  /// `--verify`: refused, because it is not built yet.
+  /// `--verify`: judge the events by the ownership rules.
   bool verify = false;
 };
 
-/// Writes the whole result to `out` or one message to `err`, never both. Returns the exit code: 0 done,
-/// 1 bad file, 2 `--verify`, 3 a broken invariant.
+/// Writes the whole result to `out`, and one message to `err` if the exit code is not 0: 1 bad file
+/// (nothing is written to `out` then), 3 a broken rule, or a recorded event that does not happen again.
 int run_replay(const ReplayOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace pinfold::sim

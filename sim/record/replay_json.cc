@@ -5,6 +5,7 @@
 #include "sim/config/json_writer.h"
 #include "sim/record/lab_text.h"
 #include "sim/record/replay.h"
+#include "sim/record/verify_text.h"
 
 namespace pinfold::sim {
 namespace {
@@ -53,7 +54,7 @@ void write_read(JsonWriter& json, const ReadResult& read) {
 
 }  // namespace
 
-std::string replay_json(const EventFile& file, const ReplayOutput& output) {
+std::string replay_json(const EventFile& file, const ReplayOutput& output, bool judged) {
   JsonWriter json;
   json.open_object();
   json.key("file").string(file.path);
@@ -73,6 +74,11 @@ std::string replay_json(const EventFile& file, const ReplayOutput& output) {
   for (const ReadResult& read : output.reads) write_read(json, read);
   json.close();
   json.key("copies_not_run").integer(output.copies_not_run);
+  if (judged) {
+    json.key("verified").boolean(output.broken.empty());
+    json.key("broken");
+    write_broken(json, output.broken);
+  }
   json.close();
   return json.finish();
 }

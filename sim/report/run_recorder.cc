@@ -8,7 +8,7 @@
 #include "sim/config/decimal.h"
 #include "sim/config/json_writer.h"
 #include "sim/metrics/latency.h"
-#include "sim/report/journal_records.h"
+#include "sim/record/journal_records.h"
 
 namespace pinfold::sim {
 namespace {

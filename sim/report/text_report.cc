@@ -39,6 +39,9 @@ void add_benchmark_block(TextPage& page, const RunResult& result) {
   page.latency("Time per Output Token (excl. 1st token)", "TPOT", result.tpot);
   page.latency("Inter-token Latency", "ITL", result.itl);
   page.latency("End-to-end Latency", "E2EL", result.e2el);
+  const bool exact = result.ttft.exact && result.tpot.exact && result.itl.exact &&
+                     result.e2el.exact && result.queue.exact;
+  if (!exact) page.line("Percentiles are off by at most (%):", "0.1");
 }
 
 void add_pool(TextPage& page, const RunResult& result) {

@@ -109,9 +109,9 @@ OVERRIDES = [
 
 # Each case: what is wrong, all arguments, what the message must contain.
 USAGE = [
-    ("no command", [], "found no command", "run, replay, size, trace", "See `pinfold --help`"),
+    ("no command", [], "found no command", "run, replay, explore, size, trace", "See `pinfold --help`"),
     ("an unknown command", ["rnu"], "unknown command \"rnu\"", "did you mean run?"),
-    ("a command not built yet", ["check", "t.csv"], "unknown command \"check\"", "expected one of"),
+    ("a command that nobody knows", ["unheard", "t.csv"], "unknown command \"unheard\"", "expected one of"),
     ("no command of trace", ["trace"], "found no command", "info, head", "`pinfold trace --help`"),
     ("an unknown command of trace", ["trace", "infos"], "\"infos\"", "did you mean info?"),
     ("no trace", ["run"], "found no TRACE", "the path of a request trace"),

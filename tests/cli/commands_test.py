@@ -240,7 +240,7 @@ def replay(suite):
     suite.check("replay shows tables", shown.status == 0 and "A=[1, 2]" in shown.out, shown.err)
     json.loads(suite.run("replay", lab, "--format", "json").out)
     judged = suite.run("replay", lab, "--verify")
-    suite.check("replay --verify is not built yet", judged.status == 2 and judged.out == "", judged.err)
+    suite.check("replay --verify judges", judged.status == 0 and judged.out == shown.out, judged.err)
     missing = suite.run("replay", "none.jsonl")
     suite.check("replay of a missing file", missing.status == 1 and missing.out == "" and
                 "none.jsonl" in missing.err, missing.err)

@@ -116,12 +116,34 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("replay command: --verify is refused until it exists") {
-  const Run result =
-      run({.path = "absent", .format = ReplayOptions::Format::kText, .verify = true});
-  CHECK(result.code == 2);
-  CHECK(result.out.empty());
-  CHECK(result.err.find("--verify is not built yet") != std::string::npos);
+TEST_CASE("replay command: --verify places a read that is not correct") {
+  const ScratchFolder folder;
+  // A's tail is let go before the copy, B writes into it: A's child reads B's row. 4 = row 0 of block 2.
+  const std::string path =
+      folder.file("early.jsonl",
+                  R"({"pinfold_events": 1, "pool": {"num_blocks": 4, "block_size": 4}}
+{"event": "admit", "sequences": [{"sequence": "A", "tokens": 5}]}
+{"event": "write", "sequence": "A", "values": [1, 2, 3, 4, 5]}
+{"event": "fork", "parent": "A", "child": "C", "processed": 5}
+{"event": "finish", "sequence": "A"}
+{"event": "unpin", "sequence": "C", "when": "now"}
+{"event": "admit", "sequences": [{"sequence": "B", "tokens": 1}]}
+{"event": "write", "sequence": "B", "values": [9]}
+{"event": "copy_done"}
+{"event": "read", "sequence": "C"}
+)");
+  const Run result = run({.path = path, .format = ReplayOptions::Format::kText, .verify = true});
+  CHECK(result.code == 3);
+  CHECK(result.err.find(path +
+                        ":9: I8 copy: the copy from block 2 to 3 for C moves 9 as position 4: "
+                        "expected 5") != std::string::npos);
+  CHECK(result.err.find("    block 2 was unpinned before its copy ran, by C in line 6\n"
+                        "    block 2 was issued to B in line 7\n"
+                        "    row 0 of block 2 was written by B in line 8\n") != std::string::npos);
+  CHECK(result.out.find(":10: O12 visible rows: C reads position 4, row 0 of block 3: expected 5, "
+                        "found 9\n") != std::string::npos);
+  const Run shown = run(path);
+  CHECK(shown.code == 0);  // only --verify judges
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include "sim/core/engine_options.h"
 #include "sim/core/observer_list.h"
 #include "sim/core/simulate.h"
-#include "sim/report/journal_records.h"
+#include "sim/record/journal_records.h"
 #include "sim/trace/azure_csv.h"
 #include "tests/unit/scratch_directory.h"
 

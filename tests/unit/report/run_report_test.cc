@@ -22,7 +22,7 @@ RunResult small_result() {
   result.run_ns = 2'500'000'000;
   result.total_input_tokens = 1'000;
   result.total_output_tokens = 40;
-  result.ttft = {2, 12'345'678, 12'000'000, 13'000'000, 13'500'000};
+  result.ttft = {true, 2, 12'345'678, 12'000'000, 13'000'000, 13'500'000};
   result.wait_blocks_ns = 1'500'000;
   result.answers_ok = 2;
   result.answers_later = 1;
