@@ -25,7 +25,7 @@ TARGETS = {
     "journal": (["journals"], []),
     "config": (["configs"], ["configs/models", "configs/engines"]),
     "scenario": (["scenarios"], ["configs/zoo"]),
-    "trace": (["traces", "traces_read"], []),
+    "trace": (["traces", "traces_read", "traces_found"], []),
 }
 STATUS = re.compile(r"^#(\d+)\s+\w+\s+cov: (\d+) ft: \d+ corp: (\d+)/(\S+)", re.MULTILINE)
 LENGTH_MAX = 4096  # bytes of one input: what readers get wrong fits into that
