@@ -42,6 +42,7 @@ const IdBooks& JournalBooks::id(PoolKind pool, std::uint32_t index) const {
 SequenceBooks& JournalBooks::at(std::uint32_t sequence) {
   if (sequence < first_) {
     forgotten_ = SequenceBooks{};
+    forgotten_.known = forgotten_.ended = true;
     return forgotten_;
   }
   const std::size_t place = sequence - first_;
@@ -64,8 +65,8 @@ void JournalBooks::forget_ended() {
   }
   while (first_ < oldest && !sequences_.empty()) {
     const SequenceBooks& of = sequences_.front();
-    const bool over =
-        of.ended && of.flights.empty() && 2 * of.last_step <= passed_ && of.tail_until <= passed_;
+    const bool over = of.known && of.ended && of.flights.empty() && 2 * of.last_step <= passed_ &&
+                      of.tail_until <= passed_;
     if (!over) break;
     sequences_.pop_front();
     ++first_;
@@ -479,7 +480,7 @@ void JournalBooks::dispatch() {
     dispatch_row(chunk.sequence, chunk.rows, true, chunk.first);
   }
   chunks_.clear();
-  for (const std::uint32_t sequence : drafts_) sequences_[sequence].drafts = 0;
+  for (const std::uint32_t sequence : drafts_) at(sequence).drafts = 0;
   drafts_.clear();
 }
 
@@ -587,7 +588,7 @@ void JournalBooks::settle() {
     flight.accepted = of.accepted;
     settle_row(sequence, of, flight);
   }
-  for (const std::uint32_t sequence : commits_) sequences_[sequence].accepted = 1;
+  for (const std::uint32_t sequence : commits_) at(sequence).accepted = 1;
   commits_.clear();
 }
 

@@ -103,6 +103,12 @@ class JournalBooks {
     return lane == Lane::kCompute ? passed_ : lane == Lane::kCopy ? copy_passed_ : 0;
   }
   std::uint64_t steps() const { return steps_; }
+  /// All that may still matter, oldest first: those before them are over.
+  const std::deque<SequenceBooks>& sequences() const { return sequences_; }
+  /// How many those before them are; all of them arrived and ended.
+  std::uint32_t forgotten() const { return first_; }
+  /// The id after the greatest that was named.
+  std::uint64_t next_sequence() const { return first_ + sequences_.size(); }
   const SequenceBooks& sequence(std::uint32_t id) const;
   const IdBooks& id(PoolKind pool, std::uint32_t index) const;
   /// Every id of a pool that was ever named, by number.

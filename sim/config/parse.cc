@@ -235,7 +235,8 @@ class ConfigBuilder {
     }
     for (const auto rule :
          {&ConfigBuilder::check_ratios, &ConfigBuilder::check_caches, &ConfigBuilder::check_heads,
-          &ConfigBuilder::check_budget, &ConfigBuilder::check_ring, &ConfigBuilder::check_drafts, &ConfigBuilder::check_copy_lane}) {
+          &ConfigBuilder::check_budget, &ConfigBuilder::check_ring, &ConfigBuilder::check_drafts,
+          &ConfigBuilder::check_copy_lane}) {
       if (auto error = (this->*rule)()) return error;
     }
     if (auto error = load_device()) return error;
