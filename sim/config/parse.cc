@@ -235,8 +235,7 @@ class ConfigBuilder {
     }
     for (const auto rule :
          {&ConfigBuilder::check_ratios, &ConfigBuilder::check_caches, &ConfigBuilder::check_heads,
-          &ConfigBuilder::check_budget, &ConfigBuilder::check_ring, &ConfigBuilder::check_drafts,
-          &ConfigBuilder::check_copy_lane}) {
+          &ConfigBuilder::check_budget, &ConfigBuilder::check_ring, &ConfigBuilder::check_drafts}) {
       if (auto error = (this->*rule)()) return error;
     }
     if (auto error = load_device()) return error;
@@ -518,17 +517,6 @@ class ConfigBuilder {
                     fmt::format("at least window_tokens + drafts = {} + {} = {}", window,
                                 config_.workload.drafts, least),
                     "a draft would overwrite a row that the window still shows");
-  }
-
-  // A copy in a lane of its own is not queued behind the steps that the immediate release trusts in.
-  MaybeError check_copy_lane() const {
-    if (config_.engine.fence == FenceMode::kAlways ||
-        config_.fork.copy_lane == CopyLane::kCompute) {
-      return std::nullopt;
-    }
-    return relation("fork.copy_lane", "engine.fence", "separate copies with unordered_writers",
-                    "fork.copy_lane = compute, or engine.fence = always",
-                    "a copy could fill a block that a step in flight still writes");
   }
 
   MaybeError check_drafts() const {
