@@ -30,7 +30,7 @@ std::size_t IdBooks::holds() const {
 
 const SequenceBooks& JournalBooks::sequence(std::uint32_t id) const {
   static const SequenceBooks kUnknown;
-  return id < sequences_.size() ? sequences_[id] : kUnknown;
+  return id >= first_ && id - first_ < sequences_.size() ? sequences_[id - first_] : kUnknown;
 }
 
 const IdBooks& JournalBooks::id(PoolKind pool, std::uint32_t index) const {
@@ -40,8 +40,37 @@ const IdBooks& JournalBooks::id(PoolKind pool, std::uint32_t index) const {
 }
 
 SequenceBooks& JournalBooks::at(std::uint32_t sequence) {
-  if (sequence >= sequences_.size()) sequences_.resize(sequence + 1);
-  return sequences_[sequence];
+  if (sequence < first_) {
+    forgotten_ = SequenceBooks{};
+    forgotten_.known = forgotten_.ended = true;
+    return forgotten_;
+  }
+  const std::size_t place = sequence - first_;
+  if (place >= sequences_.size()) sequences_.resize(place + 1);
+  return sequences_[place];
+}
+
+// Keeps memory with the live sequences. O(ids) once in kForgetEvery arrivals.
+void JournalBooks::forget_ended() {
+  constexpr std::uint32_t kForgetEvery = 1024;
+  if (++arrivals_ % kForgetEvery != 0) return;
+  std::uint32_t oldest = UINT32_MAX;
+  for (const std::vector<IdBooks>& pool : ids_) {
+    for (const IdBooks& books : pool) {
+      for (const NamedOwner& owner : books.owners) oldest = std::min(oldest, owner.sequence);
+    }
+  }
+  for (const std::vector<std::uint32_t>& rows : flying_) {
+    for (const std::uint32_t sequence : rows) oldest = std::min(oldest, sequence);
+  }
+  while (first_ < oldest && !sequences_.empty()) {
+    const SequenceBooks& of = sequences_.front();
+    const bool over = of.known && of.ended && of.flights.empty() && 2 * of.last_step <= passed_ &&
+                      of.tail_until <= passed_;
+    if (!over) break;
+    sequences_.pop_front();
+    ++first_;
+  }
 }
 
 IdBooks& JournalBooks::id_at(PoolKind pool, BlockId id) {
@@ -121,6 +150,7 @@ void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
   }
   switch (record.verb) {
     case Verb::kArrive: {
+      forget_ended();
       SequenceBooks& of = at(record.sequence);
       of.known = true;
       of.history = record.count;
@@ -201,6 +231,10 @@ void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
       break;
     }
     case Verb::kAnswer:
+      if ((record.detail & 0xFF) == static_cast<unsigned>(Answer::kNever)) {
+        at(record.sequence).ended = true;
+      }
+      break;
     case Verb::kForkMissed: break;
   }
 }
@@ -446,7 +480,7 @@ void JournalBooks::dispatch() {
     dispatch_row(chunk.sequence, chunk.rows, true, chunk.first);
   }
   chunks_.clear();
-  for (const std::uint32_t sequence : drafts_) sequences_[sequence].drafts = 0;
+  for (const std::uint32_t sequence : drafts_) at(sequence).drafts = 0;
   drafts_.clear();
 }
 
@@ -547,14 +581,14 @@ void JournalBooks::settle() {
     flying_.pop_front();
   }
   for (const std::uint32_t sequence : rows) {
-    SequenceBooks& of = sequences_[sequence];
+    SequenceBooks& of = at(sequence);
     if (of.flights.empty() || of.flights.front().step != step) continue;
     BookedFlight flight = of.flights.front();
     of.flights.pop_front();
     flight.accepted = of.accepted;
     settle_row(sequence, of, flight);
   }
-  for (const std::uint32_t sequence : commits_) sequences_[sequence].accepted = 1;
+  for (const std::uint32_t sequence : commits_) at(sequence).accepted = 1;
   commits_.clear();
 }
 

@@ -103,7 +103,12 @@ class JournalBooks {
     return lane == Lane::kCompute ? passed_ : lane == Lane::kCopy ? copy_passed_ : 0;
   }
   std::uint64_t steps() const { return steps_; }
-  const std::vector<SequenceBooks>& sequences() const { return sequences_; }
+  /// All that may still matter, oldest first: those before them are over.
+  const std::deque<SequenceBooks>& sequences() const { return sequences_; }
+  /// How many those before them are; all of them arrived and ended.
+  std::uint32_t forgotten() const { return first_; }
+  /// The id after the greatest that was named.
+  std::uint64_t next_sequence() const { return first_ + sequences_.size(); }
   const SequenceBooks& sequence(std::uint32_t id) const;
   const IdBooks& id(PoolKind pool, std::uint32_t index) const;
   /// Every id of a pool that was ever named, by number.
@@ -165,12 +170,18 @@ class JournalBooks {
     std::uint32_t sequence, rows, first;
   };
 
+  void forget_ended();
+
   BooksOptions options_;
   Findings& findings_;
   std::vector<std::vector<IdBooks>> ids_;                   // by pool, then by id
   std::array<std::deque<std::uint32_t>, kPoolKinds> free_;  // the next one to issue in front
   std::array<std::uint32_t, kPoolKinds> owned_{};           // ids with an owner
-  std::vector<SequenceBooks> sequences_;
+  // By id from first_ on: those before it are over, and nothing of theirs is owned or in flight any more.
+  std::deque<SequenceBooks> sequences_;
+  std::uint32_t first_ = 0;
+  SequenceBooks forgotten_;  // stands for one of those
+  std::uint32_t arrivals_ = 0;
   std::set<std::uint32_t> batch_;
   std::vector<PlannedChunk> chunks_;
   std::vector<std::uint32_t> drafts_;  // sequences with drafts in the step being planned

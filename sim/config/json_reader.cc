@@ -91,12 +91,15 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
 
   /// The parser's message is "[json.exception.parse_error.101] parse error at line 2, column 5: syntax
   /// error while parsing object key - unexpected '}'; expected string literal". Its place and its "last
-  /// read" are those of the end of the token, so only what it expected is taken from it.
+  /// read" are those of the end of the token, so only what it expected is taken from it. "Last read" may
+  /// hold comments and strings of the file, which may say anything.
   bool parse_error(std::size_t, const std::string&,
                    const nlohmann::detail::exception& exception) override {
     const std::string message = exception.what();
+    const std::string_view head =
+        std::string_view(message).substr(0, message.find("; last read: '"));
     const auto says = [&](std::string_view part) {
-      return message.find(part) != std::string::npos;
+      return head.find(part) != std::string_view::npos || message.ends_with(part);
     };
     std::string expected = "a JSON value";
     if (says("; expected string literal")) expected = "a key in double quotes";

@@ -162,13 +162,14 @@ class Judge {
   }
 
   /// One more than the largest number of a sequence so far.
-  std::uint64_t next_sequence() const { return books_.sequences().size(); }
+  std::uint64_t next_sequence() const { return books_.next_sequence(); }
 
   JournalVerdict finish() {
     books_.settle_open();
     take_findings();
     look_at_the_end();
     take_findings();
+    verdict_.sequences += books_.forgotten();
     for (const SequenceBooks& of : books_.sequences()) {
       verdict_.sequences += of.known;
       verdict_.unfinished += of.known && !of.ended;

@@ -19,6 +19,7 @@ CODE = "traces/azure/AzureLLMInferenceTrace_code.csv"
 # What to run, as arguments of `pinfold run`: default settings, and a pool so small that requests wait
 # and are preempted.
 TIGHT = ["--set", "engine.num_blocks=1200"]
+MOONCAKE = "traces/mooncake/conversation_300.jsonl"
 FOUR_H100 = ["--config", "configs/runs/llama_3_1_70b_4xh100.json"]
 CASES = {
     "conversation trace, defaults": [CONVERSATION],
@@ -30,6 +31,7 @@ CASES = {
     "four H100, table": [CONVERSATION, *FOUR_H100],
     "four H100, knots": [CONVERSATION, *FOUR_H100, "--set", "cost.fit=knots"],
     "four H100, roofline": [CODE, *FOUR_H100, "--set", "cost.fit=roofline"],
+    "shared prefixes": [MOONCAKE, "--set", "prefix.reuse=on", "--set", "engine.num_blocks=12000"],
     "everything": [CONVERSATION, "--config", "configs/runs/everything.json"],
     "everything, code trace, overlap 2": [
         CODE, "--config", "configs/runs/everything.json", "--set", "engine.overlap=2"],
