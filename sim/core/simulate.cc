@@ -76,8 +76,7 @@ class Replay {
         queue_watch_(source.expected(), config.workload.concurrency == 0) {
     scheduler_.journal().set_enabled(true);
     if (options.shadow) shadow_.emplace(shadow_options(config));
-    if (options.ledger && !config.prefix.reuse)
-      ledger_.emplace(ledger_options(scheduler_.options()));
+    if (options.ledger) ledger_.emplace(ledger_options(scheduler_.options()));
   }
 
   RunResult run() {
