@@ -146,7 +146,9 @@ Core::ForkShape Core::shape_of(const Sequence& child) const {
   shape.copy_tail = shape.decode || ends_inside;
   if (shape.copy_tail && options_.sole_owner == SoleOwner::kAdopt) {
     const BlockId tail = child.table[holding.value - 1];
-    if (is_sole_owner(pools_.blocks(), tail)) shape.copy_tail = false;
+    // Whoever finds a published block is an owner to come.
+    const bool findable = pools_.blocks().keeps(tail);
+    if (is_sole_owner(pools_.blocks(), tail) && !findable) shape.copy_tail = false;
   }
   if (mutant_is(Mutant::kSharedBlockInPlace)) shape.copy_tail = false;
   if (const SlotIndex parent = store_.find(child.parent);
