@@ -147,7 +147,7 @@ Core::ForkShape Core::shape_of(const Sequence& child) const {
   if (shape.copy_tail && options_.sole_owner == SoleOwner::kAdopt) {
     const BlockId tail = child.table[holding.value - 1];
     // Whoever finds a published block is an owner to come.
-    const bool findable = pools_.blocks().keeps(tail);
+    const bool findable = pools_.blocks().keeps(tail) && !mutant_is(Mutant::kAdoptsPublished);
     if (is_sole_owner(pools_.blocks(), tail) && !findable) shape.copy_tail = false;
   }
   if (mutant_is(Mutant::kSharedBlockInPlace)) shape.copy_tail = false;
