@@ -77,6 +77,7 @@ void PrefixIndex::grow() {
 }
 
 bool PrefixIndex::attach(PrefixNode node, BlockId block, Part part) {
+  if (kMutantsBuild && block == kNoBlock) return false;
   PrefixNode& place = of_block_[index_of(block)][static_cast<std::size_t>(part)];
   if (at(node).block != kNoBlock || place != kRootNode) return false;
   place = node;

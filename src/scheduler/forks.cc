@@ -89,7 +89,7 @@ void Core::pin_parent(Sequence& child, const SequenceView& parent) {
                                 options_.max_model_len - std::min(shared, options_.max_model_len));
   }
   child.table.assign(parent.table.begin(), parent.table.end());
-  if (mutant_is(Mutant::kPinOfFree) && pools_.blocks().available().value > 0) {
+  if (mutant_is(Mutant::kPinOfFree) && !pools_.blocks().free_list().empty()) {
     child.table.push_back(pools_.blocks().free_list().back());
   }
   note(Verb::kFork, child, shared.value, value_of(parent.id));
