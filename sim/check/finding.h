@@ -26,7 +26,7 @@ enum class Check : std::uint8_t {
   kI11,    // a refused pass changes nothing
   kI12,    // everybody is in one queue, and who waits holds nothing
   kI13,    // at drain nothing is owned
-  kI14,    // prefix visibility: not expressible without prefix reuse
+  kI14,    // a prefix is found only once written, with its content, until it is evicted
   kI15,    // shrink leaves every row that a dispatched step may still write
   kI16,    // a state slot has one writer, and is written before it is read
   kI17,    // tokens are emitted once, in order, whatever happened in between

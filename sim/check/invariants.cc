@@ -28,6 +28,7 @@ BooksOptions books_options(const SchedulerOptions& options) {
   books.fences_always = options.fence == FenceMode::kAlways;
   books.release_order = options.release_order;
   books.free_order = options.free_order;
+  books.eviction = options.eviction;
   books.usable[index_of(PoolKind::kBlocks)] = options.block_ids - 1;
   books.usable[index_of(PoolKind::kStateSlots)] = options.state_ids - 1;
   books.usable[index_of(PoolKind::kDraftSlots)] = options.draft_ids - 1;
@@ -135,14 +136,17 @@ void Invariants::audit_pool(const Scheduler& scheduler, PoolKind kind) {
   const Pool& pool = scheduler.pools().of(kind);
   std::vector<bool> listed(pool.ids());
   std::uint64_t free = 0;
-  for (const BlockId id : pool.free_list()) {
+  const std::vector<BlockId> idle = pool.idle_list();
+  std::vector<BlockId> without_owner = pool.free_list();
+  without_owner.insert(without_owner.end(), idle.begin(), idle.end());
+  for (const BlockId id : without_owner) {
     const std::uint32_t index = index_of(id);
     if (index == 0) {
       find(Check::kI4, id_name(kind, 0) + " is on the free list");
       continue;
     }
     if (index >= pool.ids() || listed[index]) {
-      find(Check::kI1, id_name(kind, index) + " is on the free list twice or outside the pool");
+      find(Check::kI1, id_name(kind, index) + " is free or idle twice, or outside the pool");
       continue;
     }
     listed[index] = true;
@@ -172,14 +176,21 @@ void Invariants::audit_pool(const Scheduler& scheduler, PoolKind kind) {
                            " owners, named in the journal:" + names);
     }
   }
+  if (kind == PoolKind::kBlocks &&
+      !std::equal(idle.begin(), idle.end(), books_.idle().begin(), books_.idle().end(),
+                  [](BlockId block, std::uint32_t booked) { return index_of(block) == booked; })) {
+    find(Check::kI2, std::to_string(idle.size()) +
+                         " blocks are idle, in the order of their eviction; the journal names " +
+                         std::to_string(books_.idle().size()) + ", or others");
+  }
   if (free + owned != pool.usable().value) {
-    find(Check::kI1, std::string(name_of(kind)) + "s: " + std::to_string(free) + " free and " +
-                         std::to_string(owned) + " owned, of " +
+    find(Check::kI1, std::string(name_of(kind)) + "s: " + std::to_string(free) +
+                         " free or idle and " + std::to_string(owned) + " owned, of " +
                          std::to_string(pool.usable().value));
   }
-  if (pool.acquired() != pool.freed() + owned) {
-    find(Check::kI1,
-         std::string(name_of(kind)) + "s issued: " + found(pool.acquired(), pool.freed() + owned));
+  if (pool.acquired() + pool.revived() != pool.freed() + owned) {
+    find(Check::kI1, std::string(name_of(kind)) + "s issued or revived: " +
+                         found(pool.acquired() + pool.revived(), pool.freed() + owned));
   }
   if (pool.parked().value != parked) {
     find(Check::kI18,

@@ -2,7 +2,7 @@
 // The named invariants I1 to I21, judged from outside: from the journal (sim/check/journal_books.h) and
 // from the scheduler's read-only views. docs/invariants.md says what each one means here.
 //
-// I14 is not expressible before there is prefix reuse. I17 is judged as far as the journal goes (each
+// I17 is judged as far as the journal goes (each
 // token once, in order); that it is the same stream with and without preemption, drafts and forks, I19,
 // and stalls (I9) are properties of two runs or of a loop, which a driver has to hold.
 

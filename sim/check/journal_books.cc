@@ -141,7 +141,8 @@ void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
     ++pass_.changes;
   }
   // A copy's second id is 0 where nothing is copied; no other id ever is.
-  const std::size_t never_zero = record.verb == Verb::kCopyQueued ? 1 : ids.size();
+  const bool words = record.verb == Verb::kKeys;
+  const std::size_t never_zero = record.verb == Verb::kCopyQueued ? 1 : words ? 0 : ids.size();
   for (std::size_t n = 0; n < never_zero; ++n) {
     if (ids[n] == kNoBlock) {
       find(Check::kI4, std::string(name_of(record.pool)) + " 0 in a record of " +
@@ -169,11 +170,11 @@ void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
       of.history = std::max(of.history, record.count + 1);
       break;
     }
-    case Verb::kKeys:
-    case Verb::kHit:
-    case Verb::kPublish:
-    case Verb::kEvict: break;  // prefix reuse: not followed yet, and no run with it comes here
     case Verb::kDemote: at(record.sequence).processed = 0; break;
+    case Verb::kKeys: at(record.sequence).chains.read(ids, record.aux, options_.block_size); break;
+    case Verb::kHit: hit(record, ids); break;
+    case Verb::kPublish: publish(record, ids); break;
+    case Verb::kEvict: evict(record, ids); break;
     case Verb::kJoin:
       at(record.sequence).in_batch = true;
       batch_.insert(record.sequence);
@@ -226,6 +227,7 @@ void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
                               std::to_string(of.emitted));
       }
       of.ended = true;
+      of.chains = {};
       of.in_batch = false;
       batch_.erase(record.sequence);
       break;
@@ -278,6 +280,96 @@ void JournalBooks::acquire(const Record& record, std::span<const BlockId> ids) {
   }
 }
 
+// Decision 14: what is found was published, with the content that is looked for, and was not evicted
+// since. The source of a tail's copy stands in the table until the kPark that follows.
+void JournalBooks::hit(const Record& record, std::span<const BlockId> ids) {
+  SequenceBooks& of = at(record.sequence);
+  const std::uint32_t block_size = options_.block_size;
+  const bool copied = record.detail == 1;
+  for (const BlockId block : ids) {
+    IdBooks& books = id_at(PoolKind::kBlocks, block);
+    const auto entry = static_cast<std::uint32_t>(of.table.size());
+    const PrefixChains& chains = of.chains;
+    const bool whole = entry < chains.whole.size() && books.whole == chains.whole[entry];
+    const bool tail = copied && chains.tail != 0 && chains.tail_end / block_size == entry &&
+                      books.tail == chains.tail;
+    const std::uint32_t upto = whole ? (entry + 1) * block_size : tail ? chains.tail_end : 0;
+    if (books.kept == 0 || upto == 0) {
+      find(Check::kI14, id_name(PoolKind::kBlocks, index_of(block)) + " is found for block " +
+                            std::to_string(entry) + " of " + sequence_name(record.sequence) +
+                            (books.kept == 0 ? " and is not published"
+                                             : " and was published with another content"));
+    } else if (copied ? record.aux > upto : record.aux < upto) {
+      find(Check::kI14, sequence_name(record.sequence) + " counts " + std::to_string(record.aux) +
+                            " rows as found, and block " + std::to_string(entry) +
+                            " has them up to " + std::to_string(upto));
+    }
+    if (books.owners.empty()) {
+      const auto place = std::find(idle_.begin(), idle_.end(), index_of(block));
+      if (place != idle_.end()) {
+        idle_.erase(place);
+      } else {
+        find(Check::kI2, id_name(PoolKind::kBlocks, index_of(block)) + " is found by " +
+                             sequence_name(record.sequence) + " and is free");
+      }
+    }
+    add_owner(PoolKind::kBlocks, books, {record.sequence, false, 0});
+    of.table.push_back(index_of(block));
+  }
+  of.processed = record.aux;
+  if (record.aux < of.history) return;
+  find(Check::kI14, sequence_name(record.sequence) + " finds " + std::to_string(record.aux) +
+                        " rows of its " + std::to_string(of.history) +
+                        " known tokens: expected the last one to be computed");
+}
+
+// A block is findable once the step that wrote its last position has completed.
+void JournalBooks::publish(const Record& record, std::span<const BlockId> ids) {
+  const SequenceBooks& of = at(record.sequence);
+  const std::uint32_t block_size = options_.block_size;
+  for (std::uint32_t n = 0; n < ids.size(); ++n) {
+    IdBooks& books = id_at(PoolKind::kBlocks, ids[n]);
+    const std::uint32_t entry = record.aux + n;
+    const bool tail = record.detail == 1;
+    const std::uint32_t upto = tail ? of.chains.tail_end : (entry + 1) * block_size;
+    const bool named =
+        tail ? of.chains.tail != 0 && upto / block_size == entry : entry < of.chains.whole.size();
+    const bool held = entry < of.table.size() && of.table[entry] == index_of(ids[n]);
+    if (!named || !held || of.processed < upto) {
+      find(Check::kI14, id_name(PoolKind::kBlocks, index_of(ids[n])) + " is published as block " +
+                            std::to_string(entry) + " of " + sequence_name(record.sequence) +
+                            (!named  ? ", which has no key for it"
+                             : !held ? ", whose table does not name it"
+                                     : ", of whose rows " + std::to_string(of.processed) +
+                                           " are processed: expected " + std::to_string(upto)));
+      if (!named) continue;
+    }
+    if (books.kept == 0) books.kept = ++kept_;
+    (tail ? books.tail : books.whole) = tail ? of.chains.tail : of.chains.whole[entry];
+  }
+}
+
+// What is evicted is issued next, behind all that was free.
+void JournalBooks::evict(const Record& record, std::span<const BlockId> ids) {
+  for (const BlockId block : ids) {
+    IdBooks& books = id_at(PoolKind::kBlocks, block);
+    const auto place = std::find(idle_.begin(), idle_.end(), index_of(block));
+    if (place == idle_.end()) {
+      find(Check::kI2, id_name(PoolKind::kBlocks, index_of(block)) + " is evicted for " +
+                           sequence_name(record.sequence) + " and has " +
+                           std::to_string(books.owners.size()) + " owners");
+    } else {
+      if (place != idle_.begin() && options_.own_policy) {
+        find(Check::kOrder, id_name(PoolKind::kBlocks, index_of(block)) + " is evicted, and " +
+                                id_name(PoolKind::kBlocks, idle_.front()) + " is next");
+      }
+      idle_.erase(place);
+      if (options_.own_policy) free_[index_of(PoolKind::kBlocks)].push_back(index_of(block));
+    }
+    books.kept = books.whole = books.tail = 0;
+  }
+}
+
 void JournalBooks::issue(PoolKind pool, std::uint32_t id) {
   if (!options_.own_policy) return;
   std::deque<std::uint32_t>& free = free_[index_of(pool)];
@@ -293,6 +385,13 @@ void JournalBooks::issue(PoolKind pool, std::uint32_t id) {
 }
 
 void JournalBooks::give_back(PoolKind pool, std::uint32_t id) {
+  if (const std::uint64_t age = this->id(pool, id).kept; age > 0) {
+    // In the order of eviction: idle for longest, or published first, in front.
+    const bool fifo = options_.eviction == Eviction::kFifo;
+    const auto younger = [&](std::uint32_t other) { return this->id(pool, other).kept > age; };
+    idle_.insert(fifo ? std::find_if(idle_.begin(), idle_.end(), younger) : idle_.end(), id);
+    return;
+  }
   if (!options_.own_policy) return;
   std::deque<std::uint32_t>& free = free_[index_of(pool)];
   if (options_.free_order == FreeOrder::kFifo) {

@@ -15,6 +15,7 @@
 #include "base/journal.h"
 #include "engine/scheduler.h"
 #include "sim/check/finding.h"
+#include "sim/check/prefix_chains.h"
 
 namespace pinfold::sim {
 
@@ -25,6 +26,7 @@ struct BooksOptions {
   bool fences_always = true;
   ReleaseOrder release_order = ReleaseOrder::kReverse;
   FreeOrder free_order = FreeOrder::kFifo;
+  Eviction eviction = Eviction::kLru;
   std::array<std::uint32_t, kPoolKinds> usable{};  // ids that each pool can issue
   /// Whether ids must come in the order of the options and victims be needed (order, I9). Another
   /// engine's log is judged without: which id is issued and who is preempted is its own affair.
@@ -43,6 +45,10 @@ struct IdBooks {
   std::uint64_t busy_until = 0;  // compute ticket of the last dispatched work on it, once let go
 
   std::uint64_t copied_until = 0;  // ticket of the last copy out of it, or into it once let go
+
+  // Of a published block: its age, and what it holds as a whole and in its first rows; 0: nothing.
+  std::uint64_t kept = 0;
+  std::uint64_t whole = 0, tail = 0;
 
   std::size_t holds() const;
 };
@@ -67,6 +73,7 @@ struct SequenceBooks {
   std::uint32_t limit = 0;
   std::uint32_t late_processed = 0;  // C of the epoch that a preemption ended
   std::vector<std::uint32_t> table;
+  PrefixChains chains;
   std::uint32_t state = 0;
   std::uint32_t draft = 0;
   std::uint64_t last_step = 0;
@@ -84,7 +91,7 @@ struct SequenceBooks {
 };
 
 /// Follows the journal; what it can judge by itself goes to `findings`: I2, I4, I5, I7, I8, I9 (needless
-/// victims), I10 (LATER), I15, I16, I17. O(ids) a record, O(rows) a step.
+/// victims), I10 (LATER), I14, I15, I16, I17. O(ids) a record, O(rows) a step.
 class JournalBooks {
  public:
   JournalBooks(const BooksOptions& options, Findings& findings);
@@ -126,6 +133,8 @@ class JournalBooks {
   const Pass& pass() const { return pass_; }
   void start_pass() { pass_ = {}; }
 
+  /// Blocks without owner whose content is kept, the next to be evicted in front.
+  const std::vector<std::uint32_t>& idle() const { return idle_; }
   /// Ids whose every owner is a hold.
   std::uint32_t parked_ids(PoolKind pool) const;
   /// One past the last position that dispatched work of a sequence may touch.
@@ -137,6 +146,9 @@ class JournalBooks {
   void give_back(PoolKind pool, std::uint32_t id);
   void judge_later(const Record& record);
   void acquire(const Record& record, std::span<const BlockId> ids);
+  void hit(const Record& record, std::span<const BlockId> ids);
+  void publish(const Record& record, std::span<const BlockId> ids);
+  void evict(const Record& record, std::span<const BlockId> ids);
   void let_go(const Record& record, std::span<const BlockId> ids);
   void drop_entries(const Record& record, std::span<const BlockId> ids, SequenceBooks& of);
   void judge_release(const Record& record, const SequenceBooks& of, std::size_t kept);
@@ -182,6 +194,8 @@ class JournalBooks {
   std::uint32_t first_ = 0;
   SequenceBooks forgotten_;  // stands for one of those
   std::uint32_t arrivals_ = 0;
+  std::vector<std::uint32_t> idle_;  // blocks
+  std::uint64_t kept_ = 0;           // blocks that were published so far
   std::set<std::uint32_t> batch_;
   std::vector<PlannedChunk> chunks_;
   std::vector<std::uint32_t> drafts_;  // sequences with drafts in the step being planned

@@ -37,7 +37,10 @@ MutantResult run_mutant(const MutantName& mutant, const std::vector<SuiteWorld>&
   result.name = mutant.name;
   result.what = mutant.what;
   switch_on(mutant.mutant);
+  // Bugs that have nothing to do with reuse are looked for without it, so that each check is seen alone.
+  const bool reuses = mutant.mutant == Mutant::kNone || mutant.mutant >= Mutant::kHitOnUnwritten;
   for (const SuiteWorld& world : worlds) {
+    if (world.options.reuse == Switch::kOn && !reuses) continue;
     try {
       const SuiteOutcome once = run_suite_world(world);
       const SuiteOutcome again = run_suite_world(world);

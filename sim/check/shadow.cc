@@ -168,11 +168,13 @@ void Shadow::take(const Record& record, std::span<const BlockId> ids) {
       break;
     case Verb::kArrive:
     case Verb::kAnswer:
-    case Verb::kForkMissed:
+    case Verb::kForkMissed: break;
     case Verb::kKeys:
-    case Verb::kHit:
-    case Verb::kPublish:
-    case Verb::kEvict: break;
+      state_of(record.sequence).chains.read(ids, record.aux, options_.block_size);
+      break;
+    case Verb::kHit: hit(record, ids); break;
+    case Verb::kPublish: publish(record, ids); break;
+    case Verb::kEvict: evict(record, ids); break;
   }
 }
 
@@ -198,6 +200,7 @@ void Shadow::fork(const Record& record) {
 void Shadow::end(const Record& record) {
   SequenceState& state = state_of(record.sequence);
   state.ended = true;
+  state.chains = {};
   if (state.life == kNoLife) return;
   const Life& life = lives_[state.life];
   if (life.held_blocks() > 0 || life.state != 0 || life.draft != 0) {
@@ -238,14 +241,20 @@ bool Shadow::drop_owner(const Record& record, BlockId id, const char* how) {
   return true;
 }
 
-void Shadow::acquire(const Record& record, std::span<const BlockId> ids) {
+// The life that takes something now.
+std::uint32_t Shadow::take_part(const Record& record) {
   if (state_of(record.sequence).preempted) start_life(record.sequence);
-  const bool issued = record.verb == Verb::kAcquire;
   const std::uint32_t index = life_of(record.sequence);
   if (record.pool == PoolKind::kBlocks && lives_[index].let_go) {
     cut_table(lives_[index], index, 0);
     lives_[index].let_go = false;
   }
+  return index;
+}
+
+void Shadow::acquire(const Record& record, std::span<const BlockId> ids) {
+  const bool issued = record.verb == Verb::kAcquire;
+  const std::uint32_t index = take_part(record);
   for (const BlockId id : ids) {
     Owned* const now = owned(record, id);
     if (now == nullptr) continue;
@@ -257,6 +266,12 @@ void Shadow::acquire(const Record& record, std::span<const BlockId> ids) {
     }
     ++now->owners;
     if (issued) ++now->issue;
+    if (issued && record.pool == PoolKind::kBlocks && is_published(index_of(id))) {
+      find("prefix evict", record.sequence, record.pool, index_of(id),
+           name_of_id(record.pool, index_of(id)) + " is issued to sequence " +
+               std::to_string(record.sequence) + " and can still be found");
+      published_[index_of(id)] = {};
+    }
     if (record.pool == PoolKind::kBlocks) {
       std::vector<std::uint32_t>& table = lives_[index].table;
       readers_.add(index_of(id), {index, static_cast<std::uint32_t>(table.size())});

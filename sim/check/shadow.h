@@ -10,7 +10,9 @@
 // journal says that they passed, at the latest ahead of their step, which waits for them. Rule O12 is what a read must satisfy: owned or held, below C (or written
 // by a step in flight of the same sequence, or by this one), not replaced, filled by a completed copy.
 //
-// Parts: shadow_contents.h what rows hold; shadow_readers.h who is told of a write; shadow_life.h what
+// A published block's rows are expected by content: whoever finds it inherits them from who wrote them.
+//
+// Parts: shadow_prefix.cc contents that outlive their owner; shadow_contents.h what rows hold; shadow_readers.h who is told of a write; shadow_life.h what
 // a sequence holds; shadow_report.h texts. tests/model/shadow_twin.h is the row-by-row scan beside it.
 
 #include <array>
@@ -20,6 +22,7 @@
 #include <vector>
 
 #include "base/journal.h"
+#include "sim/check/prefix_chains.h"
 #include "sim/check/shadow_contents.h"
 #include "sim/check/shadow_life.h"
 #include "sim/check/shadow_readers.h"
@@ -91,7 +94,16 @@ class Shadow {
     std::uint32_t row = 0;     // where it is in the step being settled
     bool ended = false;
     bool preempted = false;  // the next acquisition starts another life
+    PrefixChains chains;     // what its blocks hold, as its keys say
   };
+  /// A content that can be found in a block: its first rows, and who wrote them.
+  struct Published {
+    std::uint64_t chain = 0;  // 0: none
+    std::uint32_t entry = 0;  // in the table of who published it
+    std::uint32_t rows = 0;
+    std::vector<Inherited> parts;  // in order of position, the last ends with the rows
+  };
+  enum Content : std::uint8_t { kWhole, kTail };
   struct Row {
     std::uint32_t sequence = 0;
     std::uint32_t life = kNoLife;
@@ -128,6 +140,7 @@ class Shadow {
   // shadow.cc: records
   void take(const Record& record, std::span<const BlockId> ids);
   void start_life(std::uint32_t sequence);
+  std::uint32_t take_part(const Record& record);
   void acquire(const Record& record, std::span<const BlockId> ids);
   void acquire_slot(const Record& record, std::uint32_t index);
   void let_go(const Record& record, std::span<const BlockId> ids);
@@ -146,6 +159,18 @@ class Shadow {
   void cut_table(Life& life, std::uint32_t index, std::uint32_t kept);
   Owned* owned(const Record& record, BlockId id);
   bool drop_owner(const Record& record, BlockId id, const char* how);
+
+  // shadow_prefix.cc: contents that outlive their owner
+  void hit(const Record& record, std::span<const BlockId> ids);
+  void hit_block(const Record& record, std::uint32_t block, std::uint32_t entry);
+  void publish(const Record& record, std::span<const BlockId> ids);
+  void evict(const Record& record, std::span<const BlockId> ids);
+  bool is_published(std::uint32_t block) const {
+    return !published_.empty() &&
+           (published_[block][kWhole].chain != 0 || published_[block][kTail].chain != 0);
+  }
+  std::uint32_t first_wrong(std::uint32_t block, std::uint32_t first, std::uint32_t rows,
+                            const Life& as) const;
 
   // shadow_device.cc: what the device does
   void queue_copy(const Record& record, std::span<const BlockId> ids);
@@ -181,6 +206,7 @@ class Shadow {
   std::array<std::vector<Owned>, kPoolKinds> owned_;  // by id
   BlockContents contents_;
   BlockReaders readers_;
+  std::vector<std::array<Published, 2>> published_;  // by block and Content; empty until one is
   std::vector<StateSlot> state_slots_;
   std::vector<DraftSlot> draft_slots_;
   std::vector<SequenceState> sequences_;  // by id

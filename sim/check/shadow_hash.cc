@@ -66,6 +66,11 @@ std::uint64_t Shadow::hash_settled() const {
     writers.push_back(lives.back().first);
     for (const Inherited& part : life.inherited) writers.push_back(key(part.writer, part.epoch));
   }
+  for (const auto& of_block : published_) {
+    for (const Published& published : of_block) {
+      for (const Inherited& part : published.parts) writers.push_back(key(part.writer, part.epoch));
+    }
+  }
   std::sort(lives.begin(), lives.end());
   std::sort(writers.begin(), writers.end());
   const auto is_expected = [&](const RowTag& tag) {
@@ -90,6 +95,13 @@ std::uint64_t Shadow::hash_settled() const {
       next = further(tag, end - begin);
     });
     mix.add(run_end);
+  }
+  for (std::uint32_t block = 0; block < published_.size(); ++block) {
+    for (const Published& published : published_[block]) {
+      if (published.chain == 0) continue;
+      mix.add(block, published.chain, published.entry, published.rows, published.parts.size());
+      for (const Inherited& part : published.parts) mix.add(part.end, part.writer, part.epoch);
+    }
   }
   for (const StateSlot& slot : state_slots_) {
     const RowTag last = is_expected(slot.last) ? slot.last : RowTag{};

@@ -143,7 +143,10 @@ class Run {
       if (runs && processed > 0) known = std::max(known, processed + 1);
     }
     invariants_.expect(id, TokenCount(known), spec.limit, spec.stop);
-    const Answer answer = fork ? scheduler_.fork(parent, id, spec) : scheduler_.add(id, spec);
+    const PromptKeys keys{action.request.keys, TokenCount(action.request.tail_end),
+                          action.request.tail};
+    const Answer answer =
+        fork ? scheduler_.fork(parent, id, spec, keys) : scheduler_.add(id, spec, keys);
     accounts_[action.id] = {action.request, 0, answer == Answer::kNever};
     read();
     invariants_.answered(id, answer);

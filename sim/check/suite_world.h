@@ -19,6 +19,10 @@ struct SuiteRequest {
   StopMode stop = StopMode::kHidden;
   std::uint32_t drafts = 0;
   std::uint32_t priority = 0;
+  // PromptKeys; none unless a world reuses prefixes.
+  std::vector<std::uint64_t> keys{};
+  std::uint32_t tail_end = 0;
+  std::uint64_t tail = 0;
 };
 
 enum class SuiteAct : std::uint8_t { kAdd, kFork, kAbort, kFail };

@@ -274,6 +274,47 @@ SuiteWorld drawn(std::uint64_t seed) {
   return world;
 }
 
+// The same with reuse of prefixes. A key says what its own block holds; texts part at a point of their own
+// and meet again behind it, so that equal keys stand behind different ones.
+SuiteWorld drawn_reuse(std::uint64_t seed) {
+  SuiteWorld world = drawn(seed);
+  world.name = "drawn " + std::to_string(seed) + ", prefixes reused";
+  Draws draws(seed + 0x5EED);
+  SchedulerOptions& options = world.options;
+  options.state = Switch::kOff;
+  options.state_ids = 1;
+  options.reuse = Switch::kOn;
+  options.eviction = draws.chance(50) ? Eviction::kLru : Eviction::kFifo;
+  options.sole_owner = draws.chance(50) ? SoleOwner::kCopy : SoleOwner::kAdopt;
+  options.block_size = TokenCount(std::max(2u, options.block_size.value));
+  const std::uint32_t block_size = options.block_size.value;
+  const std::uint32_t part_at = draws.below(8);
+  const auto key_of = [&](std::uint32_t text, std::uint32_t begin, std::uint32_t end) {
+    std::uint64_t key = 0;
+    for (std::uint32_t n = begin; n < end; ++n) {
+      const bool own = text > 0 && n >= part_at && n < part_at + 3;
+      key = key * 1'000'003 + 1 + n + (own ? 1'000 * text : 0);
+    }
+    return key;
+  };
+  std::map<std::uint32_t, std::uint32_t> text_of;
+  for (SuiteAction& action : world.actions) {
+    if (action.act != SuiteAct::kAdd && action.act != SuiteAct::kFork) continue;
+    const bool forks = action.act == SuiteAct::kFork;
+    const std::uint32_t text = forks ? text_of.at(action.parent) : draws.below(3);
+    text_of[action.id] = text;
+    SuiteRequest& wish = action.request;
+    const std::uint32_t end = wish.prompt + (draws.chance(30) ? draws.below(12) : 0);
+    for (std::uint32_t n = 0; (n + 1) * block_size <= end; ++n) {
+      wish.keys.push_back(key_of(text, n * block_size, (n + 1) * block_size));
+    }
+    if (wish.prompt % block_size == 0 || draws.chance(40)) continue;
+    wish.tail_end = wish.prompt;
+    wish.tail = key_of(text, wish.prompt / block_size * block_size, wish.prompt);
+  }
+  return world;
+}
+
 }  // namespace
 
 std::vector<SuiteWorld> suite_worlds() {
@@ -292,6 +333,7 @@ std::vector<SuiteWorld> suite_worlds() {
     worlds.push_back(fork_of_a_leaving_parent(output));
   }
   for (std::uint64_t seed = 1; seed <= 60; ++seed) worlds.push_back(drawn(seed));
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) worlds.push_back(drawn_reuse(seed));
   return worlds;
 }
 

@@ -11,9 +11,6 @@
 namespace pinfold::sim {
 namespace {
 
-/// Checks that nothing can reach yet, with the reason.
-bool is_expressible(Check check) { return check != Check::kI14; }
-
 struct SuiteReport {
   MutantResult sound;
   std::vector<MutantResult> mutants;
@@ -27,9 +24,8 @@ struct SuiteReport {
   }
   bool clean() const { return !sound.caught() && sound.broke.empty(); }
   bool every_check_needed() const {
-    return std::all_of(only_by.begin(), only_by.end(), [](const auto& entry) {
-      return !is_expressible(entry.first) || !entry.second.empty();
-    });
+    return std::all_of(only_by.begin(), only_by.end(),
+                       [](const auto& entry) { return !entry.second.empty(); });
   }
 };
 
@@ -89,9 +85,7 @@ void print_text(const SuiteReport& report, bool whole, std::ostream& out) {
   }
   out << fmt::format("\n{:<7} {}\n", "check", "finds alone");
   for (const auto& [check, only] : report.only_by) {
-    const std::string text = !is_expressible(check) ? "not expressible yet: no prefix reuse"
-                             : only.empty()         ? "-"
-                                                    : fmt::format("{}", fmt::join(only, " "));
+    const std::string text = only.empty() ? "-" : fmt::format("{}", fmt::join(only, " "));
     out << fmt::format("{:<7} {}\n", name_of(check), text);
   }
   const auto caught = std::count_if(report.mutants.begin(), report.mutants.end(),
@@ -130,14 +124,7 @@ void print_json(const SuiteReport& report, std::ostream& out) {
   for (const MutantResult& result : report.mutants) json["mutants"].push_back(json_of(result));
   json["sound"] = json_of(report.sound);
   json["finds_alone"] = nlohmann::ordered_json::object();
-  json["not_expressible"] = nlohmann::ordered_json::array();
-  for (const auto& [check, only] : report.only_by) {
-    if (is_expressible(check)) {
-      json["finds_alone"][name_of(check)] = only;
-    } else {
-      json["not_expressible"].push_back(name_of(check));
-    }
-  }
+  for (const auto& [check, only] : report.only_by) json["finds_alone"][name_of(check)] = only;
   out << json.dump(2) << '\n';
 }
 

@@ -120,16 +120,6 @@ Outcome<std::uint32_t> request_of(const std::string& text, const Trace& trace) {
   return error;
 }
 
-std::optional<InputError> check_shadow(const RunCommand& command, const RunConfig& config) {
-  if (!command.shadow || !config.prefix.reuse) return std::nullopt;
-  InputError error;
-  error.path = "--shadow";
-  error.found = "prefix.reuse on";
-  error.expected = "one of the two";
-  error.hint = "shadow memory does not follow shared prefixes yet";
-  return error;
-}
-
 std::optional<InputError> check_why(const RunCommand& command) {
   if (!command.why || command.format == ReportFormat::kText ||
       command.format == ReportFormat::kJson) {
@@ -219,7 +209,6 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
   if (!loaded) return fail(err, ExitCode::kUsageError, loaded.error());
   const RunConfig& config = loaded.value().config;
   if (auto error = check_why(command)) return fail(err, ExitCode::kUsageError, *error);
-  if (auto error = check_shadow(command, config)) return fail(err, ExitCode::kUsageError, *error);
   if (command.directory) {
     if (auto error = check_output_directory(*command.directory)) {
       return fail(err, ExitCode::kDataError, *error);

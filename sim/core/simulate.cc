@@ -69,8 +69,7 @@ class Replay {
         observer_(options.observer),
         windowed_(!options.measure.whole()),
         scheduler_(engine_options(config, options.fast_path)),
-        watch_(scheduler_.options(), options.audit_every > 0 && !config.prefix.reuse,
-               options.audit_every == 1),
+        watch_(scheduler_.options(), options.audit_every > 0, options.audit_every == 1),
         prefix_keys_(config.prefix.reuse ? source.id_block() : 0, config.engine.block_size),
         prefix_classes_(config.prefix.reuse ? source.id_block() : 0, config.engine.block_size),
         arrivals_(source, config),
@@ -82,8 +81,7 @@ class Replay {
       }
     }
     if (options.shadow) shadow_.emplace(shadow_options(config));
-    if (options.ledger && !config.prefix.reuse)
-      ledger_.emplace(ledger_options(scheduler_.options()));
+    if (options.ledger) ledger_.emplace(ledger_options(scheduler_.options()));
   }
 
   RunResult run() {

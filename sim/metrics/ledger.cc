@@ -102,10 +102,10 @@ void Ledger::take(const Record& record, Ids ids) {
       break;
     }
     case Verb::kForkMissed: break;  // it arrives, or waits, like any other
-    case Verb::kKeys:               // not followed: a run that reuses prefixes has no ledger yet
-    case Verb::kHit:
-    case Verb::kPublish:
-    case Verb::kEvict: break;
+    case Verb::kKeys: break;        // what blocks hold makes no position another one
+    case Verb::kHit: hit(record, ids); break;
+    case Verb::kPublish: publish(ids); break;
+    case Verb::kEvict: evict(ids); break;
     case Verb::kJoin: {
       Sequence& sequence = known(record);
       run(sequence);
@@ -255,7 +255,7 @@ void Ledger::acquire(const Record& record, Ids ids) {
   const std::uint32_t place = place_of(sequence);
   for (std::size_t n = 0; n < ids.size(); ++n) {
     Block& block = blocks_[ids[n]];
-    PINFOLD_CHECK(block.owners == 0 && block.holds == 0, "ledger",
+    PINFOLD_CHECK(block.owners == 0 && block.holds == 0 && !is_kept(ids[n]), "ledger",
                   "block " + std::to_string(ids[n]) + " is issued and is not free");
     block = {1, 0, place};
   }
@@ -281,6 +281,58 @@ void Ledger::pin(const Record& record, Ids ids) {
     share(ids[n], first + n, sequence);
   }
   recount(sequence);
+}
+
+// Found blocks, whoever wrote them, count as the sequence's own from here on. The source of a tail's copy
+// is in its table until the kPark that follows.
+void Ledger::hit(const Record& record, Ids ids) {
+  Sequence& sequence = known(record);
+  const auto first = static_cast<std::uint32_t>(sequence.table.size());
+  append(sequence, ids);
+  sequence.counts.processed = record.aux;
+  const std::uint32_t place = place_of(sequence);
+  for (std::uint32_t n = 0; n < ids.size(); ++n) {
+    const std::uint32_t id = ids[n];
+    Block& block = blocks_[id];
+    PINFOLD_CHECK(is_kept(id), "ledger",
+                  "block " + std::to_string(id) + " is found and was not published");
+    if (is_filling(id)) ++sequence.filling;
+    if (block.owners == 0) {
+      positions_[without_owner(id)] -= block_positions();
+      block.owners = 1;
+      block.owner = place;
+    } else {
+      saved_ += block_positions();
+      share(id, first + n, sequence);
+    }
+  }
+  recount(sequence);
+}
+
+void Ledger::publish(Ids ids) {
+  if (kept_.empty()) kept_.resize(blocks_.size());
+  for (std::size_t n = 0; n < ids.size(); ++n) {
+    PINFOLD_CHECK(ids[n] < blocks_.size() && blocks_[ids[n]].owners > 0, "ledger",
+                  "block " + std::to_string(ids[n]) + " is published and no table holds it");
+    kept_[ids[n]] = 1;
+  }
+}
+
+void Ledger::evict(Ids ids) {
+  for (std::size_t n = 0; n < ids.size(); ++n) {
+    const Block& block = blocks_[ids[n]];
+    PINFOLD_CHECK(is_kept(ids[n]) && block.owners == 0 && block.holds == 0, "ledger",
+                  "block " + std::to_string(ids[n]) + " is evicted and is not idle");
+    kept_[ids[n]] = 0;
+  }
+  const auto positions = static_cast<std::int64_t>(ids.size()) * block_positions();
+  positions_[PositionClass::kCachedIdle] -= positions;
+  positions_[PositionClass::kFree] += positions;
+}
+
+PositionClass Ledger::without_owner(std::uint32_t id) const {
+  if (blocks_[id].holds > 0) return PositionClass::kParked;
+  return is_kept(id) ? PositionClass::kCachedIdle : PositionClass::kFree;
 }
 
 void Ledger::let_go_slot(SlotLedger& slots, const Record& record, Ids ids, SlotClass owner) {
@@ -312,7 +364,7 @@ void Ledger::drop_entries(Sequence& sequence, std::size_t count, bool park) {
   PINFOLD_CHECK(count <= table.size(), "ledger", "more blocks are let go than a table holds");
   const std::size_t kept = table.size() - count;
   const bool filling = sequence.filling > 0;
-  std::int64_t parked = 0, freed = 0;
+  PositionCounts unowned;
   Pairs pairs;
   for (std::size_t entry = kept; entry < table.size(); ++entry) {
     if (entry > 0) pairs.add(table[entry - 1], table[entry]);
@@ -324,13 +376,12 @@ void Ledger::drop_entries(Sequence& sequence, std::size_t count, bool park) {
       leave_shared(block, sequence);
     } else {
       block.owners = 0;
-      ++(block.holds > 0 ? parked : freed);
+      unowned[without_owner(table[entry])] += block_positions();
     }
   }
   table.resize(kept);
   pairs_ -= pairs;
-  positions_[PositionClass::kParked] += parked * block_positions();
-  positions_[PositionClass::kFree] += freed * block_positions();
+  positions_ += unowned;
   sequence.shared_upto = std::min(sequence.shared_upto, static_cast<std::uint32_t>(table.size()));
   if (table.empty() && sequence.resets) {
     sequence.counts = {sequence.counts.history, 0, 0, 0};
@@ -348,16 +399,15 @@ void Ledger::unpark(const Record& record, Ids ids) {
 }
 
 void Ledger::unpark_blocks(Ids ids) {
-  std::int64_t freed = 0;
   for (std::size_t n = 0; n < ids.size(); ++n) {
     Block& block = blocks_[ids[n]];
     PINFOLD_CHECK(block.holds > 0, "ledger",
                   "a fence lets go of block " + std::to_string(ids[n]) + " and does not hold it");
     --block.holds;
-    freed += block.owners == 0 && block.holds == 0;
+    if (block.owners > 0 || block.holds > 0) continue;
+    positions_[PositionClass::kParked] -= block_positions();
+    positions_[without_owner(ids[n])] += block_positions();
   }
-  positions_[PositionClass::kParked] -= freed * block_positions();
-  positions_[PositionClass::kFree] += freed * block_positions();
 }
 
 }  // namespace pinfold::sim

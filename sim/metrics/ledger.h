@@ -167,12 +167,17 @@ class Ledger {
   void forget(std::uint32_t id);
   void acquire(const Record& record, Ids ids);
   void pin(const Record& record, Ids ids);
+  void hit(const Record& record, Ids ids);
+  void publish(Ids ids);
+  void evict(Ids ids);
   void let_go(const Record& record, Ids ids);
   void unpark(const Record& record, Ids ids);
   void unpark_blocks(Ids ids);
   void drop_entries(Sequence& sequence, std::size_t count, bool park);
   void let_go_slot(SlotLedger& slots, const Record& record, Ids ids, SlotClass owner);
   void append(Sequence& sequence, Ids ids);
+  bool is_kept(std::uint32_t block) const { return !kept_.empty() && kept_[block] != 0; }
+  PositionClass without_owner(std::uint32_t block) const;
   void recount(Sequence& sequence);
   PositionCounts counts_of(const Sequence& sequence) const;
   std::uint32_t place_of(const Sequence& sequence) const {
@@ -211,6 +216,7 @@ class Ledger {
 
   LedgerOptions options_;
   std::vector<Block> blocks_;
+  std::vector<std::uint8_t> kept_;       // published and not evicted since; empty until one is
   std::vector<Sequence> sequences_;      // live ones, and places to use again:
   std::vector<std::uint32_t> places_;    // those
   std::vector<std::uint32_t> place_of_;  // by id, from first_id_ on

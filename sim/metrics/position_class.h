@@ -16,7 +16,7 @@ enum class PositionClass : std::uint8_t {
   kSurplus,       // in a block beyond the need of its table
   kTailSlack,     // the rest of a table's last needed block
   kParked,        // in a block that no table holds, kept by a fence
-  kCachedIdle,    // in a block without an owner, kept for reuse: none until prefixes are reused
+  kCachedIdle,    // in a block without an owner, kept for reuse
   kFree,
 };
 

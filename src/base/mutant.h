@@ -67,7 +67,16 @@ namespace pinfold {
   X(kDestinationListed, "destination_listed", "a release list names the copies' destinations too") \
   X(kTailCopyShort, "tail_copy_short", "a tail copy moves one row too few") \
   X(kContextForgotten, "context_forgotten", "a plan's context leaves out the rows it adds") \
-  X(kUnseededDrafts, "unseeded_drafts", "drafts depend on what ran before in the process")
+  X(kUnseededDrafts, "unseeded_drafts", "drafts depend on what ran before in the process") \
+  X(kHitOnUnwritten, "hit_on_unwritten", "a block can be found while the rows that fill it are in flight") \
+  X(kParentNotVerified, "parent_not_verified", "a content is found by its own key, whatever is before it") \
+  X(kEvictedStillFound, "evicted_still_found", "an evicted content can still be found") \
+  X(kEvictsOwned, "evicts_owned", "under FIFO an idle id that is in use again is evicted") \
+  X(kRevivedTwice, "revived_twice", "an idle block that is found stays idle") \
+  X(kRevivedNotInDemand, "revived_not_in_demand", "idle blocks that are found are missing from the demand") \
+  X(kLastTokenNotComputed, "last_token_not_computed", "the last known token is shared, not computed") \
+  X(kRefusalKeepsPins, "refusal_keeps_pins", "a refused request keeps an owner of what it found") \
+  X(kAdoptsPublished, "adopts_published", "a fork writes into a tail that can be found")
 // clang-format on
 
 enum class Mutant : std::uint8_t {

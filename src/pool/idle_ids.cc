@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/mutant.h"
 
 namespace pinfold {
 
@@ -18,6 +19,7 @@ void IdleIds::keep(BlockId id) {
 void IdleIds::add(BlockId id) {
   Link& link = links_[index_of(id)];
   PINFOLD_CHECK(!link.idle, "law 1", "id " + std::to_string(index_of(id)) + " goes idle twice");
+  if (kMutantsBuild && link.idle) return;
   link.idle = true;
   ++size_;
   if (eviction_ == Eviction::kFifo) {
@@ -36,6 +38,7 @@ void IdleIds::add(BlockId id) {
 void IdleIds::remove(BlockId id) {
   Link& link = links_[index_of(id)];
   PINFOLD_CHECK(link.idle, "law 1", "id " + std::to_string(index_of(id)) + " is not idle");
+  if (kMutantsBuild && !link.idle) return;
   link.idle = false;
   --size_;
   if (eviction_ == Eviction::kFifo) return;
@@ -55,7 +58,8 @@ BlockId IdleIds::pop() {
     const BlockId id = heap_.back().second;
     heap_.pop_back();
     links_[index_of(id)].in_heap = false;
-    if (!links_[index_of(id)].idle) continue;  // in use again
+    const bool used = !links_[index_of(id)].idle;  // again
+    if (used && !mutant_is(Mutant::kEvictsOwned)) continue;
     remove(id);
     return id;
   }

@@ -72,7 +72,7 @@ std::size_t Pool::take(std::span<BlockId> out) {
   for (std::size_t n = count; n < out.size(); ++n) {
     const BlockId id = idle_.pop();
     Owners& owners = owners_[index_of(id)];
-    if (owners.all != 0) [[unlikely]]
+    if (!kMutantsBuild && owners.all != 0) [[unlikely]]
       throw_owners("O2", "evicted with owners: ", id);
     kept_[index_of(id)] = 0;
     owners.all = 1;
@@ -85,7 +85,8 @@ std::size_t Pool::take(std::span<BlockId> out) {
 
 void Pool::keep(BlockId id) {
   PINFOLD_CHECK(options_.reuse, "prefix", "this pool keeps no content");
-  Owners& owners = owners_[checked_index(id)];
+  const Owners& owners = owners_[checked_index(id)];
+  if (kMutantsBuild && owners.all == 0) return;
   if (owners.all == 0) [[unlikely]]
     throw_owners("prefix", "content of a free id is kept: ", id);
   if (kept_[index_of(id)] != 0) return;
@@ -96,7 +97,7 @@ void Pool::keep(BlockId id) {
 void Pool::share(std::span<const BlockId> ids) {
   for (const BlockId id : ids) {
     const Owners& owners = owners_[checked_index(id)];
-    if (owners.all == 0 && !is_idle(id)) [[unlikely]]
+    if (!kMutantsBuild && owners.all == 0 && !is_idle(id)) [[unlikely]]
       throw_owners("O2", "share of free ", id);
     if (owners.all == kOwnersMax) [[unlikely]]
       throw_owners("O2", "too many pins of ", id);
@@ -104,7 +105,7 @@ void Pool::share(std::span<const BlockId> ids) {
   for (const BlockId id : ids) {
     Owners& owners = owners_[index_of(id)];
     if (owners.all == 0) {
-      idle_.remove(id);
+      if (!mutant_is(Mutant::kRevivedTwice)) idle_.remove(id);
       ++revived_;
     } else if (owners.holds == owners.all) {
       --parked_;  // a parked id is owned by a table again

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "base/mutant.h"
+
 namespace pinfold {
 namespace {
 
@@ -30,6 +32,10 @@ std::uint64_t PrefixIndex::chain(PrefixNode parent, std::uint64_t key, std::uint
 }
 
 PrefixNode PrefixIndex::find(PrefixNode parent, std::uint64_t key, std::uint32_t rows) const {
+  for (std::uint32_t n = 1; mutant_is(Mutant::kParentNotVerified) && n < nodes_.size(); ++n) {
+    if (nodes_[n].key == key && nodes_[n].rows == rows && nodes_[n].block != kNoBlock)
+      return PrefixNode{n};
+  }
   const std::uint64_t hash = chain(parent, key, rows);
   for (PrefixNode node = buckets_[hash & (buckets_.size() - 1)]; node != kNoNode;
        node = at(node).next) {
@@ -71,6 +77,7 @@ void PrefixIndex::grow() {
 }
 
 bool PrefixIndex::attach(PrefixNode node, BlockId block, Part part) {
+  if (kMutantsBuild && block == kNoBlock) return false;
   PrefixNode& place = of_block_[index_of(block)][static_cast<std::size_t>(part)];
   if (at(node).block != kNoBlock || place != kRootNode) return false;
   place = node;

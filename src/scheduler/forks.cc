@@ -89,7 +89,7 @@ void Core::pin_parent(Sequence& child, const SequenceView& parent) {
                                 options_.max_model_len - std::min(shared, options_.max_model_len));
   }
   child.table.assign(parent.table.begin(), parent.table.end());
-  if (mutant_is(Mutant::kPinOfFree) && pools_.blocks().available().value > 0) {
+  if (mutant_is(Mutant::kPinOfFree) && !pools_.blocks().free_list().empty()) {
     child.table.push_back(pools_.blocks().free_list().back());
   }
   note(Verb::kFork, child, shared.value, value_of(parent.id));
@@ -146,7 +146,9 @@ Core::ForkShape Core::shape_of(const Sequence& child) const {
   shape.copy_tail = shape.decode || ends_inside;
   if (shape.copy_tail && options_.sole_owner == SoleOwner::kAdopt) {
     const BlockId tail = child.table[holding.value - 1];
-    if (is_sole_owner(pools_.blocks(), tail)) shape.copy_tail = false;
+    // Whoever finds a published block is an owner to come.
+    const bool findable = pools_.blocks().keeps(tail) && !mutant_is(Mutant::kAdoptsPublished);
+    if (is_sole_owner(pools_.blocks(), tail) && !findable) shape.copy_tail = false;
   }
   if (mutant_is(Mutant::kSharedBlockInPlace)) shape.copy_tail = false;
   if (const SlotIndex parent = store_.find(child.parent);

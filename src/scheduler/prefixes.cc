@@ -43,7 +43,8 @@ Core::Prefix Core::find_prefix(const Sequence& sequence, std::vector<BlockId>& b
   const PrefixState& keys = sequence.prefix;
   const std::uint32_t block_size = options_.block_size.value;
   const std::uint32_t known = sequence.rows.history.value;
-  const std::uint32_t most = known - 1;  // the last known token is computed
+  // The last known token is computed.
+  const std::uint32_t most = mutant_is(Mutant::kLastTokenNotComputed) ? known : known - 1;
   Prefix prefix;
   blocks.clear();
   const auto found = [&](std::uint64_t key, std::uint32_t rows) {
@@ -93,7 +94,7 @@ Demand Core::demand_behind(const Sequence& sequence, Prefix& prefix) const {
   Demand demand = demand_of(sequence);
   BlockCount& blocks = demand.of(PoolKind::kBlocks);
   blocks -= prefix.blocks;
-  blocks += prefix.revived;
+  if (!mutant_is(Mutant::kRevivedNotInDemand)) blocks += prefix.revived;
   if (prefix.tail == kNoBlock || !pool.is_idle(prefix.tail)) return demand;
   if (blocks < pool.available()) {
     blocks += BlockCount(1);
@@ -155,7 +156,9 @@ void Core::book_prefix(const Sequence& sequence, const Prefix& prefix) {
 
 void Core::forget(const Sequence& taker, std::span<const BlockId> evicted) {
   note_ids(Verb::kEvict, PoolKind::kBlocks, taker, evicted);
-  for (const BlockId id : evicted) prefixes_.detach(id);
+  for (const BlockId id : evicted) {
+    if (!mutant_is(Mutant::kEvictedStillFound)) prefixes_.detach(id);
+  }
   stats_.evicted += evicted.size();
 }
 
@@ -202,7 +205,8 @@ void Core::publish_due(std::uint64_t step) {
 void Core::publish(Sequence& sequence) {
   PrefixState& prefix = sequence.prefix;
   const std::uint32_t block_size = options_.block_size.value;
-  const std::uint32_t processed = rows_of(sequence).processed.value;
+  std::uint32_t processed = rows_of(sequence).processed.value;
+  if (mutant_is(Mutant::kHitOnUnwritten)) processed += rows_of(sequence).in_flight.value;
   std::uint32_t first = prefix.keyed;  // of the blocks that became findable and are not noted yet
   const auto note_run = [&] {
     const std::span<const BlockId> run =

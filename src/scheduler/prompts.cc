@@ -105,6 +105,9 @@ Cause Core::try_admit(Pass& pass, SlotIndex slot) {
           options_.state == Switch::kOn && sequence.state == kNoBlock) {
         sequence.state = acquire_slot(PoolKind::kStateSlots, sequence);
       }
+      if (mutant_is(Mutant::kRefusalKeepsPins) && !sequence.prefix.empty()) {
+        pools_.blocks().share(hits_);
+      }
       if (mutant_is(Mutant::kRefusalForgetsDrafts)) sequence.spec.drafts = TokenCount(0);
       answer_later(sequence, cause, demand);
       return cause;

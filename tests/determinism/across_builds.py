@@ -18,6 +18,7 @@ CODE = "traces/azure/AzureLLMInferenceTrace_code.csv"
 
 # What to run, as arguments of `pinfold run`: default settings, and a pool so small that requests wait
 # and are preempted.
+MOONCAKE = "traces/mooncake/conversation_300.jsonl"
 TIGHT = ["--set", "engine.num_blocks=1200"]
 MOONCAKE = "traces/mooncake/conversation_300.jsonl"
 FOUR_H100 = ["--config", "configs/runs/llama_3_1_70b_4xh100.json"]
@@ -35,6 +36,10 @@ CASES = {
     "everything": [CONVERSATION, "--config", "configs/runs/everything.json"],
     "everything, code trace, overlap 2": [
         CODE, "--config", "configs/runs/everything.json", "--set", "engine.overlap=2"],
+    "everything, prefixes reused": [MOONCAKE, "--config", "configs/runs/everything_reuse.json"],
+    "everything, prefixes reused, overlap 2, shadow memory": [
+        MOONCAKE, "--config", "configs/runs/everything_reuse.json", "--set", "engine.overlap=2",
+        "--shadow", "on", "--audit", "1000"],
 }
 KEYS = ("digest", "digest_timed")
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Does the path show? Every run must print the same bytes with the fast path on and off, with audits
-often or only at the end, and when it is run twice.
+often or only at the end, and when it is run twice; where prefixes are reused also with shadow memory.
 
   paths_test.py PROGRAM
 
 What the runs must also say is known beforehand: 19,366 requests, 22,361,870 prompt and 4,088,665 output
-tokens of the conversation trace (8,819, 18,059,974 and 245,896 of the code trace) are sums over the
-files; blocks acquired without preemption are the sum of ceil((p + o - 1) / 16) with known stops or no
+tokens of the conversation trace (8,819, 18,059,974 and 245,896 of the code trace; 300, 4,269,971 and
+113,079 of the Mooncake sample) are sums over the files; blocks acquired without preemption are the sum of ceil((p + o - 1) / 16) with known stops or no
 overlap, of ceil((p + o) / 16) with hidden stops and overlap 1 (one overrun row each).
 """
 
@@ -18,10 +18,13 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONVERSATION = ROOT / "traces/azure/AzureLLMInferenceTrace_conv.csv"
 CODE = ROOT / "traces/azure/AzureLLMInferenceTrace_code.csv"
+MOONCAKE = ROOT / "traces/mooncake/conversation_300.jsonl"
 EVERYTHING = ["--config", str(ROOT / "configs/runs/everything.json")]
+EVERYTHING_REUSE = ["--config", str(ROOT / "configs/runs/everything_reuse.json")]
 FOUR_H100 = ["--config", str(ROOT / "configs/runs/llama_3_1_70b_4xh100.json")]
 
-SUMS = {CONVERSATION: (19366, 22361870, 4088665), CODE: (8819, 18059974, 245896)}
+SUMS = {CONVERSATION: (19366, 22361870, 4088665), CODE: (8819, 18059974, 245896),
+        MOONCAKE: (300, 4269971, 113079)}
 
 
 def option(*pairs):
@@ -42,6 +45,12 @@ CASES = {
     "four H100": (CONVERSATION, FOUR_H100, 1662197),
     "a tight pool": (CONVERSATION, option("engine.num_blocks=1200", "cost.step_base_us=30000"), None),
     "everything": (CONVERSATION, EVERYTHING, None),
+    "prefixes reused": (MOONCAKE, option("prefix.reuse=on", "engine.num_blocks=9000",
+                                         "engine.max_num_seqs=24", "workload.drafts=3"), None),
+    "prefixes reused, first in first out": (
+        MOONCAKE, option("prefix.reuse=on", "prefix.eviction=fifo", "engine.num_blocks=9000",
+                         "engine.max_num_seqs=24", "engine.overlap=2"), None),
+    "everything, prefixes reused": (MOONCAKE, EVERYTHING_REUSE, None),
 }
 
 
@@ -57,12 +66,18 @@ def check(program, title, case):
     trace, arguments, blocks = case
     first = run(program, trace, arguments)
     same = True
-    for how in (["--fast-path", "off"], ["--audit", "5000"], []):
+    hows = [["--fast-path", "off"], ["--audit", "5000"], []]
+    if trace == MOONCAKE:
+        hows.append(["--shadow", "on", "--audit", "1000"])
+    for how in hows:
         if run(program, trace, [*arguments, *how]) != first:
             print(f"{title}: another result with {' '.join(how) or 'a second run'}")
             same = False
     report = json.loads(first)
-    if report["aborted"] > 0:  # everything.json: how many tokens an aborted request yields is its own affair
+    if trace == MOONCAKE and min(report["prefix_cache"][key] for key in ("hits", "evicted")) == 0:
+        print(f"{title}: nothing was found, or nothing evicted")
+        same = False
+    if report["aborted"] > 0:  # everything*.json: how many tokens an aborted request yields is its own affair
         ended = report["completed"] + report["aborted"]
         if report["verdict"] != "ok" or ended != SUMS[trace][0] or report["forks"] == 0:
             print(f"{title}: verdict {report['verdict']}, {ended} ended, {report['forks']} forks")

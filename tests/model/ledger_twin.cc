@@ -1,5 +1,6 @@
 #include "tests/model/ledger_twin.h"
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -83,6 +84,10 @@ Recount recount(const World& world) {
   const std::uint32_t block_size = scheduler.options().block_size.value;
   Recount twin;
   std::vector<std::uint8_t> classes(std::size_t{scheduler.options().block_ids} * block_size, kFree);
+  for (std::uint32_t id = 1; id < scheduler.options().block_ids; ++id) {
+    if (!scheduler.pools().blocks().is_idle(BlockId{id})) continue;
+    std::fill_n(classes.begin() + std::size_t{id} * block_size, block_size, kCachedIdle);
+  }
   for (const Hold& hold : scheduler.holds().holds()) {
     for (const BlockId block : hold.blocks) {
       for (std::uint32_t row = 0; row < block_size; ++row) {

@@ -1,6 +1,7 @@
 #include "tests/model/random_world.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "sim/check/invariants.h"
@@ -92,6 +93,50 @@ Scenario draw_scenario(std::uint64_t seed) {
     } else {
       action.id = renamed.at(action.id);
     }
+  }
+  return scenario;
+}
+
+Scenario draw_reuse_scenario(std::uint64_t seed) {
+  Scenario scenario = draw_scenario(seed);
+  RandomDraws draws(seed ^ 0x5EED);
+  SchedulerOptions& options = scenario.options;
+  options.state = Switch::kOff;
+  options.state_ids = 1;
+  options.reuse = Switch::kOn;
+  options.eviction = draws.chance(60) ? Eviction::kLru : Eviction::kFifo;
+  options.block_size = TokenCount(std::max(2u, options.block_size.value));
+  const std::uint32_t block_size = options.block_size.value;
+  // Text t is text 0 up to a point of its own.
+  std::array<std::uint32_t, 4> parts_at{};
+  for (std::uint32_t& part : parts_at) part = draws.below(40);
+  const auto key_of = [&](std::uint32_t text, std::uint32_t begin, std::uint32_t end) {
+    std::uint64_t key = 0;
+    for (std::uint32_t n = begin; n < end; ++n) {
+      key = key * 1'000'003 + 1 + n + (text > 0 && n >= parts_at[text] ? 1'000 * text : 0);
+    }
+    return key;
+  };
+  std::map<SequenceId, std::uint32_t> text_of;
+  for (Action& action : scenario.actions) {
+    if (action.act != Act::kAdd && action.act != Act::kFork) continue;
+    const std::uint32_t text = action.act == Act::kFork ? text_of.at(action.parent)
+                               : draws.chance(60)       ? 0
+                                                        : draws.below(4);
+    text_of[action.id] = text;
+    Wish& wish = action.wish;
+    if (draws.chance(10)) continue;
+    // Short of the prompt, as far as it goes, or into the output.
+    std::uint32_t end = wish.prompt;
+    if (draws.chance(15)) end = draws.below(wish.prompt + 1);
+    if (draws.chance(30)) end = wish.prompt + draws.below(12);
+    for (std::uint32_t n = 0; (n + 1) * block_size <= end; ++n) {
+      wish.keys.push_back(key_of(text, n * block_size, (n + 1) * block_size));
+    }
+    const std::uint32_t tail_end = draws.chance(70) ? std::min(wish.prompt, end) : 0;
+    if (tail_end % block_size == 0) continue;
+    wish.tail_end = tail_end;
+    wish.tail = key_of(text, tail_end / block_size * block_size, tail_end);
   }
   return scenario;
 }

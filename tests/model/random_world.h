@@ -31,6 +31,9 @@ struct Scenario {
 /// A scenario with every kind of trouble in a tiny pool.
 Scenario draw_scenario(std::uint64_t seed);
 
+/// The same with reuse of prefixes: no state slots, and requests with keys whose texts share beginnings.
+Scenario draw_reuse_scenario(std::uint64_t seed);
+
 /// What one run left behind.
 struct Outcome {
   std::vector<std::byte> journal;

@@ -124,12 +124,12 @@ TEST_CASE("slow and fast path write the same journal in random worlds, and every
 }
 
 // The classes, slots and pairs of every instant, and their sums over time.
-TEST_CASE("the ledger counts what its twin counts after every event of random worlds") {
+void ledger_beside_its_twin(Scenario (*draw)(std::uint64_t), bool reuse) {
   const std::uint64_t seeds = ledger_seeds_wanted();
   std::array<std::uint64_t, sim::kPositionClasses> seen{};
   std::uint64_t shared = 0;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    const Scenario scenario = draw_scenario(seed);
+    const Scenario scenario = draw(seed);
     for (const Switch path : {Switch::kOn, Switch::kOff}) {
       WatchedLedger ledger(scenario.options);
       const Outcome outcome = run(scenario, seed, path, [&](World& world) {
@@ -153,10 +153,37 @@ TEST_CASE("the ledger counts what its twin counts after every event of random wo
     CHECK(count * 20 >= seeds);
   };
   for (std::size_t n = 0; n < seen.size(); ++n) {
-    const bool built = n != static_cast<std::size_t>(sim::PositionClass::kCachedIdle);
+    const bool built = reuse || n != static_cast<std::size_t>(sim::PositionClass::kCachedIdle);
     if (built) line(sim::kPositionClassNames[n], seen[n]);
   }
   line("sharing", shared);
+}
+
+TEST_CASE("the invariants hold in random worlds where prefixes are reused, on both paths") {
+  std::uint64_t revived = 0, evicted = 0, tails = 0, resumed = 0;
+  for (std::uint64_t seed = 1; seed <= 2'000; ++seed) {
+    const Scenario scenario = draw_reuse_scenario(seed);
+    const Outcome fast = run(scenario, seed, Switch::kOn);
+    const Outcome slow = run(scenario, seed, Switch::kOff);
+    CAPTURE(seed);
+    REQUIRE(fast.violation == "");
+    REQUIRE(first_difference(fast, slow) == "none");
+    REQUIRE(fast.invariants == "clean");
+    REQUIRE(slow.invariants == "clean");
+    revived += fast.stats.prefix_block_hits;
+    evicted += fast.stats.evicted;
+    tails += fast.stats.prefix_tail_hits;
+    resumed += fast.stats.resume_hits;
+  }
+  for (const std::uint64_t count : {revived, evicted, tails, resumed}) CHECK(count > 100);
+}
+
+TEST_CASE("the ledger counts what its twin counts after every event of random worlds") {
+  ledger_beside_its_twin(draw_scenario, false);
+}
+
+TEST_CASE("the ledger counts what its twin counts where prefixes are reused") {
+  ledger_beside_its_twin(draw_reuse_scenario, true);
 }
 
 }  // namespace

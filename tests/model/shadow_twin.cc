@@ -158,6 +158,7 @@ void ShadowTwin::take(const Record& record, const std::vector<std::uint32_t>& id
     case Verb::kEnd: {
       batch_.erase(record.sequence);
       ended_.insert(record.sequence);
+      keys_.erase(record.sequence);
       const LifeName name{record.sequence, epochs_[record.sequence]};
       const auto found = lives_.find(name);
       if (found == lives_.end()) return;
@@ -170,15 +171,131 @@ void ShadowTwin::take(const Record& record, const std::vector<std::uint32_t>& id
     }
     case Verb::kArrive:
     case Verb::kAnswer:
-    case Verb::kForkMissed:
-    case Verb::kKeys:  // not followed yet
-    case Verb::kHit:
-    case Verb::kPublish:
-    case Verb::kEvict: return;
+    case Verb::kForkMissed: return;
+    case Verb::kKeys: {
+      Keys& keys = keys_[record.sequence];
+      keys = {};
+      for (std::size_t n = 0; n + 1 < ids.size(); n += 2) {
+        keys.whole.push_back(ids[n] + (std::uint64_t{ids[n + 1]} << 32));
+      }
+      if (record.aux == 0 || keys.whole.empty()) return;
+      keys.tail = keys.whole.back();
+      keys.tail_end = record.aux;
+      keys.whole.pop_back();
+      return;
+    }
+    case Verb::kHit: found(record, ids); return;
+    case Verb::kPublish: published(record, ids); return;
+    case Verb::kEvict: evicted(record, ids); return;
   }
 }
 
-void ShadowTwin::acquire(const Record& record, const std::vector<std::uint32_t>& ids) {
+// ---- prefixes --------------------------------------------------------------------------------------
+
+ShadowTwin::Content ShadowTwin::whole_content(const Keys& keys, std::uint32_t entry) const {
+  if (entry >= keys.whole.size()) return {};
+  Content content(keys.whole.begin(), keys.whole.begin() + entry + 1);
+  content.push_back(options_.block_size);
+  return content;
+}
+
+ShadowTwin::Content ShadowTwin::tail_content(const Keys& keys, std::uint32_t entry) const {
+  if (keys.tail_end == 0 || keys.tail_end / options_.block_size != entry) return {};
+  if (entry > keys.whole.size()) return {};
+  Content content(keys.whole.begin(), keys.whole.begin() + entry);
+  content.push_back(keys.tail);
+  content.push_back(keys.tail_end % options_.block_size);
+  return content;
+}
+
+bool ShadowTwin::holds(std::uint32_t block, std::uint32_t row, const LifeName& writer,
+                       std::uint32_t position) {
+  const TwinRow held = rows_[{block, row}];
+  return held.kind == 1 && LifeName{held.writer, held.epoch} == writer && held.position == position;
+}
+
+void ShadowTwin::published(const Record& record, const std::vector<std::uint32_t>& ids) {
+  const LifeName name = life_now(record.sequence);
+  const Life& life = lives_[name];
+  const bool tail = record.detail == 1;
+  for (std::uint32_t n = 0; n < ids.size(); ++n) {
+    if (!in_pool(record, ids[n])) continue;
+    Found now;
+    now.entry = record.aux + n;
+    const Keys& keys = keys_[record.sequence];
+    now.content = tail ? tail_content(keys, now.entry) : whole_content(keys, now.entry);
+    if (now.content.empty()) {
+      find("prefix publish", record.sequence, record.pool, ids[n]);
+      continue;
+    }
+    const std::uint32_t first = now.entry * options_.block_size;
+    bool right = now.entry < life.table.size() && life.table[now.entry] == ids[n];
+    const auto rows = static_cast<std::uint32_t>(now.content.back());
+    right = right && life.processed >= first + rows;
+    for (std::uint32_t row = 0; row < rows; ++row) {
+      const std::uint32_t position = first + row;
+      now.wrote.push_back(position < life.wrote.size() ? life.wrote[position] : name);
+      right = right && holds(ids[n], row, now.wrote.back(), position);
+    }
+    if (!right) find("prefix publish", record.sequence, record.pool, ids[n]);
+    findable_[{ids[n], tail}] = now;
+  }
+}
+
+void ShadowTwin::evicted(const Record& record, const std::vector<std::uint32_t>& ids) {
+  for (const std::uint32_t id : ids) {
+    if (!in_pool(record, id)) continue;
+    const std::size_t contents = findable_.erase({id, false}) + findable_.erase({id, true});
+    if (contents == 0 || books_[{record.pool, id}].owners > 0) {
+      find("prefix evict", record.sequence, record.pool, id);
+    }
+  }
+}
+
+void ShadowTwin::found(const Record& record, const std::vector<std::uint32_t>& ids) {
+  const LifeName name = life_that_takes(record);
+  Life& life = lives_[name];
+  const Keys& keys = keys_[record.sequence];
+  for (const std::uint32_t id : ids) {
+    if (!in_pool(record, id)) continue;
+    const auto entry = static_cast<std::uint32_t>(life.table.size());
+    const std::uint32_t first = entry * options_.block_size;
+    books_[{record.pool, id}].owners += 1;
+    life.table.push_back(id);
+    const Found* match = nullptr;
+    for (const bool tail : {false, true}) {
+      if (match != nullptr || (tail && record.detail != 1)) continue;
+      const Content wanted = tail ? tail_content(keys, entry) : whole_content(keys, entry);
+      const auto held = findable_.find({id, tail});
+      if (held != findable_.end() && !wanted.empty() && held->second.content == wanted) {
+        match = &held->second;
+      }
+    }
+    std::uint32_t rows = record.aux > first ? record.aux - first : 0;
+    if (rows > options_.block_size) rows = options_.block_size;
+    if (match == nullptr || match->entry != entry || rows > match->wrote.size()) {
+      find("prefix hit", record.sequence, record.pool, id);
+      continue;
+    }
+    for (std::uint32_t row = 0; row < rows; ++row) {
+      if (life.wrote.size() < first + row + 1)
+        life.wrote.resize(first + row + 1, match->wrote[row]);
+    }
+    for (std::uint32_t row = 0; row < rows; ++row) {
+      if (holds(id, row, life.wrote[first + row], first + row)) continue;
+      find("prefix hit", record.sequence, record.pool, id);
+      break;
+    }
+  }
+  life.processed = record.aux;
+  if (record.aux > life.table.size() * options_.block_size) {
+    find("prefix hit", record.sequence, record.pool, 0);
+  }
+}
+
+// ---- owners ----------------------------------------------------------------------------------------
+
+ShadowTwin::LifeName ShadowTwin::life_that_takes(const Record& record) {
   if (preempted_.erase(record.sequence) > 0) {
     const LifeName old{record.sequence, epochs_[record.sequence]++};
     if (lives_.count(old) > 0) {
@@ -192,6 +309,11 @@ void ShadowTwin::acquire(const Record& record, const std::vector<std::uint32_t>&
   const LifeName name = life_now(record.sequence);
   Life& life = lives_[name];
   if (record.pool == PoolKind::kBlocks && life.table.empty()) life.former_table.clear();
+  return name;
+}
+
+void ShadowTwin::acquire(const Record& record, const std::vector<std::uint32_t>& ids) {
+  Life& life = lives_[life_that_takes(record)];
   for (const std::uint32_t id : ids) {
     if (!in_pool(record, id)) continue;
     Books& books = books_[{record.pool, id}];
@@ -201,6 +323,10 @@ void ShadowTwin::acquire(const Record& record, const std::vector<std::uint32_t>&
     }
     books.owners += 1;
     books.issues += issue ? 1 : 0;
+    if (issue && record.pool == PoolKind::kBlocks &&
+        findable_.erase({id, false}) + findable_.erase({id, true}) > 0) {
+      find("prefix evict", record.sequence, record.pool, id);
+    }
     if (record.pool == PoolKind::kBlocks) life.table.push_back(id);
     if (record.pool == PoolKind::kStateSlots) {
       if (life.state != 0) find("O5 slots", record.sequence, record.pool, id);

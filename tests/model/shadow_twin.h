@@ -88,8 +88,29 @@ class ShadowTwin {
     bool passed = false;
   };
 
+  /// What keys say of a block: all keys up to it, then how many of its rows count.
+  using Content = std::vector<std::uint64_t>;
+  struct Keys {
+    std::vector<std::uint64_t> whole;
+    std::uint64_t tail = 0;
+    std::uint32_t tail_end = 0;
+  };
+  struct Found {
+    Content content;
+    std::uint32_t entry = 0;
+    std::vector<LifeName> wrote;  // of each row
+  };
+
   void take(const Record& record, const std::vector<std::uint32_t>& ids);
   void acquire(const Record& record, const std::vector<std::uint32_t>& ids);
+  void found(const Record& record, const std::vector<std::uint32_t>& ids);
+  void published(const Record& record, const std::vector<std::uint32_t>& ids);
+  void evicted(const Record& record, const std::vector<std::uint32_t>& ids);
+  LifeName life_that_takes(const Record& record);
+  Content whole_content(const Keys& keys, std::uint32_t entry) const;
+  Content tail_content(const Keys& keys, std::uint32_t entry) const;
+  bool holds(std::uint32_t block, std::uint32_t row, const LifeName& writer,
+             std::uint32_t position);
   void let_go(const Record& record, const std::vector<std::uint32_t>& ids);
   void unpark(const Record& record, const std::vector<std::uint32_t>& ids);
   void copy_queued(const Record& record, const std::vector<std::uint32_t>& ids);
@@ -130,6 +151,8 @@ class ShadowTwin {
   bool open_ = false, failed_ = false;
   std::uint64_t steps_ = 0, event_ = 0, rows_read_ = 0;
   std::map<std::uint32_t, std::uint64_t> lanes_;
+  std::map<std::uint32_t, Keys> keys_;                        // of sequences
+  std::map<std::pair<std::uint32_t, bool>, Found> findable_;  // by block; true: its first rows
   std::vector<TwinFinding> findings_;
 };
 

@@ -247,10 +247,71 @@ const std::vector<Corruption>& corruptions() {
   return all;
 }
 
-TEST_CASE("shadow and twin find nothing in clean random worlds, at any split of the journal") {
+// Of journals with reuse of prefixes.
+const std::vector<Corruption>& prefix_corruptions() {
+  const auto an_earlier_record = [](Verb wanted, std::size_t at, const Events& events) {
+    std::size_t n = at;
+    while (n > 0 && !is(events[n - 1], wanted)) --n;
+    return n;  // behind it; 0: there is none
+  };
+  static const std::vector<Corruption> all = {
+      {"hit on an unpublished block", verb(Verb::kPublish), dropped()},
+      {"hit on another block", verb(Verb::kHit), changed([](Event& event, RandomDraws& draws) {
+         event.ids.back() = some_other(event.ids.back(), draws);
+       })},
+      {"hit on another chain", verb(Verb::kKeys), changed([](Event& event, RandomDraws& draws) {
+         BlockId& word = event.ids[draws.below(static_cast<std::uint32_t>(event.ids.size()))];
+         word = BlockId{index_of(word) + 1};
+       })},
+      {"hit on an unwritten block",
+       [](const Event& event) { return is(event, Verb::kChunk) && event.record.count > 1; },
+       changed([](Event& event, RandomDraws&) { event.record.count -= 1; })},
+      {"hit of more rows", verb(Verb::kHit),
+       changed([](Event& event, RandomDraws&) { event.record.aux += 1; })},
+      {"hit not said", verb(Verb::kHit), dropped()},
+      {"hit after its eviction", verb(Verb::kHit),
+       [](Events& events, std::size_t at, RandomDraws&) {
+         Event evicted = events[at];
+         evicted.record.verb = Verb::kEvict;
+         evicted.record.detail = 0;
+         events.insert(events.begin() + static_cast<std::ptrdiff_t>(at), evicted);
+       }},
+      {"hit on a block that was written over", verb(Verb::kHit),
+       [](Events& events, std::size_t at, RandomDraws&) {
+         // By a copy of the step that completed last.
+         Event copy = events[at];
+         copy.record = {Verb::kCopyQueued, PoolKind::kBlocks, 0, copy.record.sequence, 2, 1};
+         copy.ids = {BlockId{1}, events[at].ids.back()};
+         events.insert(events.begin() + static_cast<std::ptrdiff_t>(at), copy);
+       }},
+      {"published too early", verb(Verb::kPublish),
+       [=](Events& events, std::size_t at, RandomDraws&) {
+         const std::size_t result = an_earlier_record(Verb::kResult, at, events);
+         if (result == 0) return;
+         std::rotate(events.begin() + static_cast<std::ptrdiff_t>(result) - 1,
+                     events.begin() + static_cast<std::ptrdiff_t>(at),
+                     events.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+       }},
+      {"published in another place", verb(Verb::kPublish),
+       changed([](Event& event, RandomDraws&) { event.record.aux += 1; })},
+      {"published as a whole", verb(Verb::kPublish),
+       changed([](Event& event, RandomDraws&) { event.record.detail ^= 1; })},
+      {"eviction not said", verb(Verb::kEvict), dropped()},
+      {"eviction of another block", verb(Verb::kEvict),
+       changed([](Event& event, RandomDraws& draws) {
+         event.ids.back() = some_other(event.ids.back(), draws);
+       })},
+      {"copy of a tail missing", copies(PoolKind::kBlocks), dropped()},
+      {"release moved ahead", verb(Verb::kRelease, PoolKind::kBlocks), moved_ahead()},
+      {"preemption not said", verb(Verb::kPreempt), dropped()},
+  };
+  return all;
+}
+
+void find_nothing_in_clean_worlds(Scenario (*draw)(std::uint64_t)) {
   std::uint64_t rows = 0, scanned = 0;
   for (std::uint64_t seed = 1; seed <= kCleanWorlds; ++seed) {
-    const Scenario scenario = draw_scenario(seed);
+    const Scenario scenario = draw(seed);
     const Outcome outcome = run(scenario, seed, Switch::kOn);
     sim::Shadow shadow(shadow_options(scenario.options));
     ShadowTwin twin = twin_of(scenario.options);
@@ -273,12 +334,20 @@ TEST_CASE("shadow and twin find nothing in clean random worlds, at any split of 
               static_cast<unsigned long long>(scanned));
 }
 
-TEST_CASE("shadow and twin find the same in every kind of corrupted journal") {
-  for (std::size_t kind = 0; kind < corruptions().size(); ++kind) {
-    const Corruption& corruption = corruptions()[kind];
+TEST_CASE("shadow and twin find nothing in clean random worlds, at any split of the journal") {
+  find_nothing_in_clean_worlds(draw_scenario);
+}
+
+TEST_CASE("shadow and twin find nothing where prefixes are reused") {
+  find_nothing_in_clean_worlds(draw_reuse_scenario);
+}
+
+void find_the_same(const std::vector<Corruption>& kinds, Scenario (*draw)(std::uint64_t)) {
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    const Corruption& corruption = kinds[kind];
     std::uint64_t applied = 0, found = 0, reads = 0;
     for (std::uint64_t seed = 1; seed <= kCorruptedWorlds; ++seed) {
-      const Scenario scenario = draw_scenario(seed);
+      const Scenario scenario = draw(seed);
       Events events = events_of(run(scenario, seed, Switch::kOn).journal);
       RandomDraws draws(seed * 977 + kind);
       std::vector<std::size_t> places;
@@ -307,6 +376,14 @@ TEST_CASE("shadow and twin find the same in every kind of corrupted journal") {
                 static_cast<unsigned long long>(reads));
     CHECK(found > 0);
   }
+}
+
+TEST_CASE("shadow and twin find the same in every kind of corrupted journal") {
+  find_the_same(corruptions(), draw_scenario);
+}
+
+TEST_CASE("shadow and twin find the same in corrupted journals of reused prefixes") {
+  find_the_same(prefix_corruptions(), draw_reuse_scenario);
 }
 
 }  // namespace
