@@ -536,6 +536,8 @@ bool is_scenario_file(const std::string& path) {
   if (!text) return true;  // whoever reads it says what is wrong
   const std::string_view start = std::string_view(text.value()).substr(0, 64 * 1024);
   const auto has = [&](std::string_view key) { return start.find(key) != std::string_view::npos; };
+  const std::size_t first = start.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && start[first] == '[') return false;
   // Session traces have requests too, of other keys.
   return !has("\"requests\"") || has("\"story\"") || has("\"config\"") || has("\"expect\"") ||
          has("\"arrive_ms\"");
