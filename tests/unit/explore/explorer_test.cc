@@ -93,7 +93,9 @@ TEST_CASE("explorer: the reduced search has the verdicts and outcomes of the who
           {"name": "D", "fork_of": "A", "fork_at": 1, "prompt": 1, "limit": 2}],
           "explore": {"stops": "any"})"},
   };
-  for (const auto& [engine, rest] : cases) {
+  for (const auto& one : cases) {
+    const auto& engine = one.first;
+    const auto& rest = one.second;
     CAPTURE(rest);
     const Scenario scenario = scenario_of(engine, rest);
     const ExploreResult reduced = explored(scenario);
