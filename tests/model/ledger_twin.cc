@@ -86,7 +86,8 @@ Recount recount(const World& world) {
   std::vector<std::uint8_t> classes(std::size_t{scheduler.options().block_ids} * block_size, kFree);
   for (std::uint32_t id = 1; id < scheduler.options().block_ids; ++id) {
     if (!scheduler.pools().blocks().is_idle(BlockId{id})) continue;
-    std::fill_n(classes.begin() + std::size_t{id} * block_size, block_size, kCachedIdle);
+    std::fill_n(classes.begin() + static_cast<std::ptrdiff_t>(std::size_t{id} * block_size),
+                block_size, kCachedIdle);
   }
   for (const Hold& hold : scheduler.holds().holds()) {
     for (const BlockId block : hold.blocks) {
