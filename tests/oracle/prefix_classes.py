@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 """Counts the prefix ids of a Mooncake trace: new, seen, seen as a partial tail.
 
-  prefix_classes.py TRACE.jsonl [RUN.json]
+  prefix_classes.py TRACE.jsonl
+  prefix_classes.py --pinfold PROGRAM
 
 An id stands for 512 tokens behind the ids before it, a prompt's last one for what is left. It is seen if an
-earlier line has the same id for as many tokens behind the same ids. RUN.json is what
-`pinfold run TRACE --set prefix.reuse=on --set engine.block_size=512 --format json` printed: its classes must
-add up to these counts whatever the pool and the times were. Exit status 1 if they do not.
+earlier line has the same id for as many tokens behind the same ids. With a program, its run of the sample under
+traces/ must have classes that add up to these counts, whatever the pool and the times were.
 """
 
 import json
+import pathlib
+import subprocess
 import sys
 
 BLOCK = 512
+SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "traces/mooncake/conversation_300.jsonl"
 
 
 def count(path):
@@ -42,19 +45,22 @@ def count(path):
 
 
 def main():
-    counted = count(sys.argv[1])
-    print(json.dumps(counted))
-    if len(sys.argv) < 3:
+    if sys.argv[1] != "--pinfold":
+        print(json.dumps(count(sys.argv[1])))
         return 0
-    with open(sys.argv[2], encoding="utf-8") as file:
-        ids = json.load(file)["prefix_cache"]["ids"]
+    program = pathlib.Path(sys.argv[2]).resolve()
+    counted = count(SAMPLE)
+    ran = subprocess.run([program, "run", SAMPLE, "--set", "prefix.reuse=on", "--set", "engine.block_size=512",
+                          "--format", "json", "-q"], capture_output=True, text=True, check=False)
+    ids = json.loads(ran.stdout)["prefix_cache"]["ids"]
     whole = sum(ids[name] for name in
                 ("hit", "writer_not_finished", "behind_a_miss", "evicted", "cut"))
     found = {"total": ids["total"], "new": ids["new"], "partial_tail": ids["partial_tail"],
              "whole": whole}
     wrong = {name: value for name, value in found.items() if counted[name] != value}
-    if wrong:
-        print("the run says", json.dumps(wrong))
+    for name in wrong:
+        print(f"{name}: the run says {found[name]}, the trace holds {counted[name]}")
+    print(f"{len(found) - len(wrong)} passed, {len(wrong)} failed")
     return 1 if wrong else 0
 
 
