@@ -52,7 +52,8 @@ def main():
     counted = count(SAMPLE)
     ran = subprocess.run([program, "run", SAMPLE, "--set", "prefix.reuse=on", "--set", "engine.block_size=512",
                           "--format", "json", "-q"], capture_output=True, text=True, check=False)
-    ids = json.loads(ran.stdout)["prefix_cache"]["ids"]
+    figures = json.loads(ran.stdout)["prefix_cache"]
+    ids = {name.removeprefix("ids."): value for name, value in figures.items() if name.startswith("ids.")}
     whole = sum(ids[name] for name in
                 ("hit", "writer_not_finished", "behind_a_miss", "evicted", "cut"))
     found = {"total": ids["total"], "new": ids["new"], "partial_tail": ids["partial_tail"],
