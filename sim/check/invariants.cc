@@ -127,9 +127,70 @@ void Invariants::check_tables(const Scheduler& scheduler) {
 
 void Invariants::audit(const Scheduler& scheduler) {
   for (const PoolKind kind : kPoolsUsed) audit_pool(scheduler, kind);
+  books_.forget_changes();
+  looked_at_ = 0;
   audit_queues(scheduler);
   audit_holds(scheduler);
   audit_waits(scheduler);
+}
+
+bool Invariants::audit_changes(const Scheduler& scheduler) {
+  if (is_whole_due(scheduler)) {
+    audit(scheduler);
+    return true;
+  }
+  for (const PoolKind kind : kPoolsUsed) {
+    const Pool& pool = scheduler.pools().of(kind);
+    for (const std::uint32_t index : books_.changed(kind)) {
+      if (index == 0 || index >= pool.ids()) continue;
+      audit_id(pool, index);
+      if (pool.owners(BlockId{index}) == 0) audit_free(pool, index);
+    }
+    audit_counts(pool, books_.owned_ids(kind), books_.parked_ids(kind));
+  }
+  books_.forget_changes();
+  audit_ids_in_use(scheduler);
+  audit_queues(scheduler);
+  audit_holds(scheduler);
+  audit_waits(scheduler);
+  return false;
+}
+
+// Looking at all of a pool is put off until as much else has been looked at; a small pool never waits.
+bool Invariants::is_whole_due(const Scheduler& scheduler) {
+  constexpr std::uint64_t kSmall = 1024;
+  std::uint64_t ids = 0;
+  for (const PoolKind kind : kPoolsUsed) {
+    ids += scheduler.pools().of(kind).ids();
+    looked_at_ += books_.changed(kind).size() + books_.owned_ids(kind);
+  }
+  return ids <= kSmall || looked_at_ >= ids;
+}
+
+// What a table or a release list names is owned, and by as many as the journal says.
+void Invariants::audit_ids_in_use(const Scheduler& scheduler) {
+  const auto audit = [&](PoolKind kind, BlockId id) {
+    const Pool& pool = scheduler.pools().of(kind);
+    const std::uint32_t index = index_of(id);
+    if (index == 0 || index >= pool.ids()) return;
+    if (pool.owners(id) == 0) {
+      find(Check::kI2, id_name(kind, index) + " is in use and has no owner");
+    }
+    audit_id(pool, index);
+  };
+  for (const auto& queue : {scheduler.running(), scheduler.waiting_forks()}) {
+    for (const SequenceId id : queue) {
+      const SequenceView view = scheduler.view(id);
+      for (const BlockId block : view.table) audit(PoolKind::kBlocks, block);
+      audit(PoolKind::kStateSlots, view.state);
+      audit(PoolKind::kDraftSlots, view.draft);
+    }
+  }
+  for (const Hold& hold : scheduler.holds().holds()) {
+    for (const BlockId block : hold.blocks) audit(PoolKind::kBlocks, block);
+    for (const BlockId slot : hold.states) audit(PoolKind::kStateSlots, slot);
+    for (const BlockId slot : hold.drafts) audit(PoolKind::kDraftSlots, slot);
+  }
 }
 
 void Invariants::audit_pool(const Scheduler& scheduler, PoolKind kind) {
@@ -151,30 +212,14 @@ void Invariants::audit_pool(const Scheduler& scheduler, PoolKind kind) {
     }
     listed[index] = true;
     ++free;
-    const IdBooks& books = books_.id(kind, index);
-    if (books.busy_until > books_.passed() || books.copied_until > books_.copies_passed()) {
-      find(Check::kI3, id_name(kind, index) +
-                           " is free, and dispatched work uses it until ticket " +
-                           std::to_string(std::max(books.busy_until, books.copied_until)) +
-                           "; the lane has come to " + std::to_string(books_.passed()));
-    }
+    audit_free(pool, index);
   }
   std::uint64_t owned = 0;
   std::uint64_t parked = 0;
   for (std::uint32_t index = 1; index < pool.ids(); ++index) {
-    const IdBooks& books = books_.id(kind, index);
-    const std::uint32_t owners = pool.owners(BlockId{index});
-    const std::uint32_t holds = pool.holds(BlockId{index});
-    owned += owners > 0;
-    parked += !books.owners.empty() && books.holds() == books.owners.size();
-    if (owners != books.owners.size() || holds != books.holds()) {
-      std::string names;
-      for (const NamedOwner& owner : books.owners) {
-        names += " " + std::to_string(owner.sequence) + (owner.hold ? " (hold)" : "");
-      }
-      find(Check::kI2, id_name(kind, index) + ": " + found(owners, books.owners.size()) +
-                           " owners, named in the journal:" + names);
-    }
+    owned += pool.owners(BlockId{index}) > 0;
+    parked += books_.id(kind, index).is_parked();
+    audit_id(pool, index);
   }
   if (kind == PoolKind::kBlocks &&
       !std::equal(idle.begin(), idle.end(), books_.idle().begin(), books_.idle().end(),
@@ -183,6 +228,16 @@ void Invariants::audit_pool(const Scheduler& scheduler, PoolKind kind) {
                          " blocks are idle, in the order of their eviction; the journal names " +
                          std::to_string(books_.idle().size()) + ", or others");
   }
+  if (free != pool.available().value) {
+    find(Check::kI1, std::string(name_of(kind)) +
+                         "s on the free and idle lists: " + found(free, pool.available().value));
+  }
+  audit_counts(pool, owned, parked);
+}
+
+void Invariants::audit_counts(const Pool& pool, std::uint64_t owned, std::uint64_t parked) {
+  const PoolKind kind = pool.kind();
+  const std::uint64_t free = pool.available().value;
   if (free + owned != pool.usable().value) {
     find(Check::kI1, std::string(name_of(kind)) + "s: " + std::to_string(free) +
                          " free or idle and " + std::to_string(owned) + " owned, of " +
@@ -200,6 +255,29 @@ void Invariants::audit_pool(const Scheduler& scheduler, PoolKind kind) {
     find(Check::kI18, std::string("peak of owned ") + name_of(kind) +
                           "s: " + found(pool.peak_owned().value, pool.usable().value) + " at most");
   }
+}
+
+// The pool counts the owners that the journal names.
+void Invariants::audit_id(const Pool& pool, std::uint32_t index) {
+  const IdBooks& books = books_.id(pool.kind(), index);
+  const std::uint32_t owners = pool.owners(BlockId{index});
+  if (owners == books.owners.size() && pool.holds(BlockId{index}) == books.holds()) return;
+  std::string names;
+  for (const NamedOwner& owner : books.owners) {
+    names += " " + std::to_string(owner.sequence) + (owner.hold ? " (hold)" : "");
+  }
+  find(Check::kI2, id_name(pool.kind(), index) + ": " + found(owners, books.owners.size()) +
+                       " owners, named in the journal:" + names);
+}
+
+// Nothing that is dispatched uses what has no owner.
+void Invariants::audit_free(const Pool& pool, std::uint32_t index) {
+  const IdBooks& books = books_.id(pool.kind(), index);
+  if (books.busy_until <= books_.passed() && books.copied_until <= books_.copies_passed()) return;
+  find(Check::kI3, id_name(pool.kind(), index) +
+                       " is free, and dispatched work uses it until ticket " +
+                       std::to_string(std::max(books.busy_until, books.copied_until)) +
+                       "; the lane has come to " + std::to_string(books_.passed()));
 }
 
 void Invariants::audit_queues(const Scheduler& scheduler) {

@@ -39,6 +39,11 @@ class Invariants {
   /// The checks of a moment. O(state).
   void audit(const Scheduler& scheduler);
 
+  /// The checks of a moment for every sequence, every release list, and the ids that are theirs or that
+  /// records named since the last audit. The other ids of a large pool have their turn, in audit(), once
+  /// as many have been looked at as the pools have: O(what is in use or changed). True if all had it.
+  bool audit_changes(const Scheduler& scheduler);
+
   /// When the run is over and everything has ended (I13).
   void at_drain(const Scheduler& scheduler);
 
@@ -54,7 +59,12 @@ class Invariants {
     StopMode stop;
   };
 
+  bool is_whole_due(const Scheduler& scheduler);
   void audit_pool(const Scheduler& scheduler, PoolKind kind);
+  void audit_counts(const Pool& pool, std::uint64_t owned, std::uint64_t parked);
+  void audit_id(const Pool& pool, std::uint32_t index);
+  void audit_free(const Pool& pool, std::uint32_t index);
+  void audit_ids_in_use(const Scheduler& scheduler);
   void audit_queues(const Scheduler& scheduler);
   void audit_sequence(const SequenceView& view);
   void audit_waits(const Scheduler& scheduler);
@@ -67,6 +77,7 @@ class Invariants {
   JournalBooks books_;
   std::map<SequenceId, Asked> asked_;
   std::uint64_t hash_before_ = 0;
+  std::uint64_t looked_at_ = 0;  // ids, since the last audit() of all
 };
 
 }  // namespace pinfold::sim

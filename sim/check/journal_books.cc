@@ -76,14 +76,19 @@ void JournalBooks::forget_ended() {
 IdBooks& JournalBooks::id_at(PoolKind pool, BlockId id) {
   std::vector<IdBooks>& books = ids_[index_of(pool)];
   if (index_of(id) >= books.size()) books.resize(index_of(id) + 1);
-  return books[index_of(id)];
+  IdBooks& named = books[index_of(id)];
+  if (!named.changed) {
+    named.changed = true;
+    changed_[index_of(pool)].push_back(index_of(id));
+  }
+  return named;
 }
 
-std::uint32_t JournalBooks::parked_ids(PoolKind pool) const {
-  return static_cast<std::uint32_t>(std::count_if(
-      ids_[index_of(pool)].begin(), ids_[index_of(pool)].end(), [](const IdBooks& books) {
-        return !books.owners.empty() && books.holds() == books.owners.size();
-      }));
+void JournalBooks::forget_changes() {
+  for (std::uint32_t pool = 0; pool < kPoolKinds; ++pool) {
+    for (const std::uint32_t id : changed_[pool]) ids_[pool][id].changed = false;
+    changed_[pool].clear();
+  }
 }
 
 std::uint32_t JournalBooks::reach(const SequenceBooks& of) const {
@@ -123,13 +128,23 @@ void JournalBooks::find(Check check, PoolKind pool, std::uint32_t id, const std:
 
 void JournalBooks::add_owner(PoolKind pool, IdBooks& books, const NamedOwner& owner) {
   owned_[index_of(pool)] += books.owners.empty();
+  parked_[index_of(pool)] -= books.is_parked();
   books.owners.push_back(owner);
 }
 
 void JournalBooks::remove_owner(PoolKind pool, IdBooks& books,
                                 std::vector<NamedOwner>::iterator owner) {
+  parked_[index_of(pool)] -= books.is_parked();
   books.owners.erase(owner);
   owned_[index_of(pool)] -= books.owners.empty();
+  parked_[index_of(pool)] += books.is_parked();
+}
+
+void JournalBooks::park_owner(PoolKind pool, IdBooks& books, NamedOwner& owner,
+                              std::uint64_t ticket) {
+  owner.hold = true;
+  owner.ticket = ticket;
+  parked_[index_of(pool)] += books.is_parked();
 }
 
 void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
@@ -470,8 +485,7 @@ void JournalBooks::let_go(const Record& record, std::span<const BlockId> ids) {
       continue;
     }
     if (record.verb == Verb::kPark) {
-      owner->hold = true;
-      owner->ticket = record.aux;
+      park_owner(record.pool, books, *owner, record.aux);
     } else {
       remove_owner(record.pool, books, owner);
     }

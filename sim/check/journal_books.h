@@ -50,7 +50,11 @@ struct IdBooks {
   std::uint64_t kept = 0;
   std::uint64_t whole = 0, tail = 0;
 
+  bool changed = false;  // named since the last forget_changes()
+
   std::size_t holds() const;
+  /// Every owner is a hold, and there is one.
+  bool is_parked() const { return !owners.empty() && holds() == owners.size(); }
 };
 
 /// Rows of one dispatched step whose result is not processed.
@@ -135,8 +139,12 @@ class JournalBooks {
 
   /// Blocks without owner whose content is kept, the next to be evicted in front.
   const std::vector<std::uint32_t>& idle() const { return idle_; }
-  /// Ids whose every owner is a hold.
-  std::uint32_t parked_ids(PoolKind pool) const;
+  /// Ids with an owner, and ids whose every owner is a hold.
+  std::uint32_t owned_ids(PoolKind pool) const { return owned_[index_of(pool)]; }
+  std::uint32_t parked_ids(PoolKind pool) const { return parked_[index_of(pool)]; }
+  /// Ids that records named since the last forget_changes(), each once.
+  std::span<const std::uint32_t> changed(PoolKind pool) const { return changed_[index_of(pool)]; }
+  void forget_changes();
   /// One past the last position that dispatched work of a sequence may touch.
   std::uint32_t reach(const SequenceBooks& of) const;
 
@@ -171,6 +179,7 @@ class JournalBooks {
   void find(Check check, PoolKind pool, std::uint32_t id, const std::string& text);
   void add_owner(PoolKind pool, IdBooks& books, const NamedOwner& owner);
   void remove_owner(PoolKind pool, IdBooks& books, std::vector<NamedOwner>::iterator owner);
+  void park_owner(PoolKind pool, IdBooks& books, NamedOwner& owner, std::uint64_t ticket);
   std::size_t entry_of(const SequenceBooks& of, std::span<const BlockId> ids, std::size_t n) const;
 
   struct PendingCopy {
@@ -189,6 +198,8 @@ class JournalBooks {
   std::vector<std::vector<IdBooks>> ids_;                   // by pool, then by id
   std::array<std::deque<std::uint32_t>, kPoolKinds> free_;  // the next one to issue in front
   std::array<std::uint32_t, kPoolKinds> owned_{};           // ids with an owner
+  std::array<std::uint32_t, kPoolKinds> parked_{};          // ids whose every owner is a hold
+  std::array<std::vector<std::uint32_t>, kPoolKinds> changed_;
   // By id from first_ on: those before it are over, and nothing of theirs is owned or in flight any more.
   std::deque<SequenceBooks> sequences_;
   std::uint32_t first_ = 0;

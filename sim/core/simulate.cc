@@ -347,7 +347,10 @@ class Replay {
     watch_.before_plan(scheduler_);
     scheduler_.plan_step(plan_);
     watch_.after_plan(scheduler_, plan_);
-    if (observer_ != nullptr) tell_observer();
+    if (observer_ != nullptr) {
+      tell_observer();
+      observer_->on_plan(plan_);
+    }
     cause_ = plan_.cause;
     note_left();
     note_admitted();
@@ -847,8 +850,10 @@ class Replay {
     const std::uint64_t due = scheduler_.journal().events() / options_.audit_every;
     if (due == audits_) return;
     audits_ = due;
-    scheduler_.audit();
     watch_.audit(scheduler_);
+    if (observer_ == nullptr) return;
+    tell_ledger();
+    observer_->on_audit(scheduler_, ledger_ ? &*ledger_ : nullptr);
   }
 
   void drain_all() {

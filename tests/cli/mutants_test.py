@@ -58,5 +58,17 @@ for name, check in [("unfenced_preemption", "I7"), ("late_token_twice", "I17"),
     suite.check(f"a run with {name} ends in a violation of {check}",
                 broken.status == 3 and f"{check}:" in broken.err, broken.err)
 
+# In a large pool an audit looks at what is in use or changed, and at all of it now and then.
+large = ["--set", "engine.num_blocks=5000", "--set", "workload.drafts=3", "--audit", "20",
+         "--set", "workload.samples=2",
+         "--set", "model.state_slots=true"]
+sound = mutants.run("run", "trace.csv", *large)
+suite.check("a run in a large pool is clean", sound.status == 0, sound.err)
+for name, check in [("free_id_lost", "I1"), ("draft_pinned_twice", "I2"),
+                    ("parked_without_event", "I21")]:
+    broken = mutants.run("run", "trace.csv", *large, "--mutant", name)
+    suite.check(f"a run in a large pool with {name} ends in a violation of {check}",
+                broken.status == 3 and f"{check}:" in broken.err, broken.err)
+
 suite.passed += mutants.passed
 sys.exit(suite.finish())
