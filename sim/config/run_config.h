@@ -9,6 +9,7 @@
 
 #include "engine/scheduler.h"
 #include "sim/config/device.h"
+#include "sim/config/fault.h"
 
 namespace pinfold::sim {
 
@@ -125,6 +126,7 @@ struct FaultConfig {
   std::uint32_t copy_lost = 0;              // the event of the n-th step with copies never comes
   std::uint32_t abort_storm_permille = 0;   // of the live requests, aborted at once ...
   std::uint32_t abort_storm_steps = 1'000;  // ... every so many steps
+  std::vector<Fault> given{};               // no option: a scenario's, by step
 };
 
 /// cost.*: what a step costs, in integer picoseconds. Without a device: base + per_row * rows +
