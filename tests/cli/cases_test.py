@@ -23,10 +23,10 @@ def check_of(found):
     """The name of the check that a finding names first."""
     if found["verdict"] == "stall":
         return "I9"
-    named = re.match(r"(I\d+|order)\b", found["verdict_detail"] or "")
+    named = re.match(r"(I\d+|order)\b", found.get("verdict_detail") or "")
     if named:
         return named.group(1)
-    return "shadow" if "findings in shadow memory" in (found["verdict_detail"] or "") else "none"
+    return "shadow" if "findings in shadow memory" in (found.get("verdict_detail") or "") else "none"
 
 
 def run(program, *args):
