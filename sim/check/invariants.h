@@ -6,8 +6,10 @@
 // token once, in order); that it is the same stream with and without preemption, drafts and forks, I19,
 // and stalls (I9) are properties of two runs or of a loop, which a driver has to hold.
 
+#include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 
 #include "engine/scheduler.h"
@@ -76,8 +78,18 @@ class Invariants {
   Findings findings_;
   JournalBooks books_;
   std::map<SequenceId, Asked> asked_;
-  std::uint64_t hash_before_ = 0;
-  std::uint64_t looked_at_ = 0;  // ids, since the last audit() of all
+  /// What a pass that grants nothing leaves alone, as far as counts tell.
+  struct Counts {
+    std::array<std::uint64_t, 3> available{}, acquired{};
+    std::size_t running = 0, waiting = 0, forks = 0, release_lists = 0;
+    friend bool operator==(const Counts&, const Counts&) = default;
+  };
+  static Counts counts_of(const Scheduler& scheduler);
+
+  Counts before_{};
+  std::optional<std::uint64_t> hash_before_;  // none: the pool is large, and it is not its turn
+  std::uint64_t unhashed_ = 0;                // ids owned in passes since the last hash
+  std::uint64_t looked_at_ = 0;               // ids, since the last audit() of all
 };
 
 }  // namespace pinfold::sim
