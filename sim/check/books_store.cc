@@ -31,7 +31,7 @@ void JournalBooks::queue_save(const Record& record, std::span<const BlockId> ids
              "is saved for sequence " + std::to_string(record.sequence) + ", which has " +
                  std::to_string(of.processed) + " processed rows: expected one full of them");
       }
-      add_owner(record.pool, source, {record.sequence, true, record.aux});
+      add_owner(record.pool, source, {record.sequence, true, record.aux, Behind::kSave});
     }
     IdBooks& to = id_at(host, ids[n + 1]);
     if (!to.owners.empty() || to.kept != 0) {
@@ -39,7 +39,7 @@ void JournalBooks::queue_save(const Record& record, std::span<const BlockId> ids
            "is filled by a save and has " + std::to_string(to.owners.size()) + " owners" +
                (to.kept != 0 ? " or can be found" : ""));
     }
-    add_owner(host, to, {record.sequence, true, record.aux});
+    add_owner(host, to, {record.sequence, true, record.aux, Behind::kSave});
     issue(host, index_of(ids[n + 1]));
     const std::uint32_t blocks = end / options_.block_size;
     const bool named =
@@ -93,7 +93,7 @@ void JournalBooks::queue_load(const Record& record, std::span<const BlockId> ids
       const auto place = std::find(idle.begin(), idle.end(), index_of(ids[n]));
       if (place != idle.end()) idle.erase(place);
     }
-    add_owner(host, source, {record.sequence, true, record.aux});
+    add_owner(host, source, {record.sequence, true, record.aux, Behind::kLoad});
     loads_.push_back({record.pool, index_of(ids[n]), index_of(ids[n + 1]), record.aux});
   }
 }

@@ -8,6 +8,14 @@ namespace {
 constexpr PoolKind kPoolsUsed[] = {PoolKind::kBlocks, PoolKind::kStateSlots, PoolKind::kDraftSlots,
                                    PoolKind::kHostBlocks, PoolKind::kHostStates};
 
+constexpr std::uint64_t kSmallPools = 1024;  // ids: looked at whole each time
+
+std::uint64_t ids_of(const Scheduler& scheduler) {
+  std::uint64_t ids = 0;
+  for (const PoolKind kind : kPoolsUsed) ids += scheduler.pools().of(kind).ids();
+  return ids;
+}
+
 std::string sequence_name(SequenceId id) { return "sequence " + std::to_string(value_of(id)); }
 
 std::string id_name(PoolKind pool, std::uint32_t id) {
@@ -68,9 +76,31 @@ void Invariants::answered(SequenceId id, Answer answer) {
 
 // ---- around a plan ---------------------------------------------------------------------------------
 
+// The hash covers every id: in a large pool it has its turn like audit().
 void Invariants::before_plan(const Scheduler& scheduler) {
-  hash_before_ = scheduler.state_hash();
+  const std::uint64_t ids = ids_of(scheduler);
+  for (const PoolKind kind : kPoolsUsed) unhashed_ += 1 + books_.owned_ids(kind);
+  hash_before_.reset();
+  if (ids <= kSmallPools || unhashed_ >= ids) {
+    hash_before_ = scheduler.state_hash();
+    unhashed_ = 0;
+  }
+  before_ = counts_of(scheduler);
   books_.start_pass();
+}
+
+Invariants::Counts Invariants::counts_of(const Scheduler& scheduler) {
+  Counts counts;
+  for (std::size_t n = 0; n < std::size(kPoolsUsed); ++n) {
+    const Pool& pool = scheduler.pools().of(kPoolsUsed[n]);
+    counts.available[n] = pool.available().value;
+    counts.acquired[n] = pool.acquired() + pool.revived();
+  }
+  counts.running = scheduler.running_count();
+  counts.waiting = scheduler.waiting_count();
+  counts.forks = scheduler.waiting_forks().size();
+  counts.release_lists = scheduler.holds().holds().size();
+  return counts;
 }
 
 void Invariants::after_plan(const Scheduler& scheduler, const StepPlan& plan) {
@@ -78,7 +108,11 @@ void Invariants::after_plan(const Scheduler& scheduler, const StepPlan& plan) {
   if (plan.empty) {
     // Nothing but refusals: blocks, slots, pins, queues and the order of the free list stay.
     // Rows that left since the last plan were handed over with this one.
-    if (pass.changes == 0 && plan.left.empty() && scheduler.state_hash() != hash_before_) {
+    const auto same = [&] {
+      return counts_of(scheduler) == before_ &&
+             (!hash_before_ || scheduler.state_hash() == *hash_before_);
+    };
+    if (pass.changes == 0 && plan.left.empty() && !same()) {
       find(Check::kI11, "a pass that granted nothing changed the state (" +
                             std::to_string(pass.later) + " LATER answers)");
     }
@@ -130,9 +164,70 @@ void Invariants::check_tables(const Scheduler& scheduler) {
 
 void Invariants::audit(const Scheduler& scheduler) {
   for (const PoolKind kind : kPoolsUsed) audit_pool(scheduler, kind);
+  books_.forget_changes();
+  looked_at_ = 0;
   audit_queues(scheduler);
   audit_holds(scheduler);
   audit_waits(scheduler);
+}
+
+bool Invariants::audit_changes(const Scheduler& scheduler) {
+  if (is_whole_due(scheduler)) {
+    audit(scheduler);
+    return true;
+  }
+  for (const PoolKind kind : kPoolsUsed) {
+    const Pool& pool = scheduler.pools().of(kind);
+    for (const std::uint32_t index : books_.changed(kind)) {
+      if (index == 0 || index >= pool.ids()) continue;
+      audit_id(pool, index);
+      if (pool.owners(BlockId{index}) == 0) audit_free(pool, index);
+    }
+    audit_counts(pool, books_.owned_ids(kind), books_.parked_ids(kind));
+  }
+  books_.forget_changes();
+  audit_ids_in_use(scheduler);
+  audit_queues(scheduler);
+  audit_holds(scheduler);
+  audit_waits(scheduler);
+  return false;
+}
+
+// Looking at all of a pool is put off until as much else has been looked at; a small pool never waits.
+bool Invariants::is_whole_due(const Scheduler& scheduler) {
+  for (const PoolKind kind : kPoolsUsed) {
+    looked_at_ += books_.changed(kind).size() + books_.owned_ids(kind);
+  }
+  const std::uint64_t ids = ids_of(scheduler);
+  return ids <= kSmallPools || looked_at_ >= ids;
+}
+
+// What a table or a release list names is owned, and by as many as the journal says.
+void Invariants::audit_ids_in_use(const Scheduler& scheduler) {
+  const auto audit = [&](PoolKind kind, BlockId id) {
+    const Pool& pool = scheduler.pools().of(kind);
+    const std::uint32_t index = index_of(id);
+    if (index == 0 || index >= pool.ids()) return;
+    if (pool.owners(id) == 0) {
+      find(Check::kI2, id_name(kind, index) + " is in use and has no owner");
+    }
+    audit_id(pool, index);
+  };
+  for (const auto& queue : {scheduler.running(), scheduler.waiting_forks(), scheduler.loading()}) {
+    for (const SequenceId id : queue) {
+      const SequenceView view = scheduler.view(id);
+      for (const BlockId block : view.table) audit(PoolKind::kBlocks, block);
+      audit(PoolKind::kStateSlots, view.state);
+      audit(PoolKind::kDraftSlots, view.draft);
+    }
+  }
+  for (const Hold& hold : scheduler.holds().holds()) {
+    for (const BlockId block : hold.blocks) audit(PoolKind::kBlocks, block);
+    for (const BlockId slot : hold.states) audit(PoolKind::kStateSlots, slot);
+    for (const BlockId slot : hold.drafts) audit(PoolKind::kDraftSlots, slot);
+    for (const BlockId id : hold.host_blocks) audit(PoolKind::kHostBlocks, id);
+    for (const BlockId id : hold.host_states) audit(PoolKind::kHostStates, id);
+  }
 }
 
 void Invariants::audit_pool(const Scheduler& scheduler, PoolKind kind) {
@@ -154,30 +249,14 @@ void Invariants::audit_pool(const Scheduler& scheduler, PoolKind kind) {
     }
     listed[index] = true;
     ++free;
-    const IdBooks& books = books_.id(kind, index);
-    if (books.busy_until > books_.passed() || books.copied_until > books_.copies_passed()) {
-      find(Check::kI3, id_name(kind, index) +
-                           " is free, and dispatched work uses it until ticket " +
-                           std::to_string(std::max(books.busy_until, books.copied_until)) +
-                           "; the lane has come to " + std::to_string(books_.passed()));
-    }
+    audit_free(pool, index);
   }
   std::uint64_t owned = 0;
   std::uint64_t parked = 0;
   for (std::uint32_t index = 1; index < pool.ids(); ++index) {
-    const IdBooks& books = books_.id(kind, index);
-    const std::uint32_t owners = pool.owners(BlockId{index});
-    const std::uint32_t holds = pool.holds(BlockId{index});
-    owned += owners > 0;
-    parked += !books.owners.empty() && books.holds() == books.owners.size();
-    if (owners != books.owners.size() || holds != books.holds()) {
-      std::string names;
-      for (const NamedOwner& owner : books.owners) {
-        names += " " + std::to_string(owner.sequence) + (owner.hold ? " (hold)" : "");
-      }
-      find(Check::kI2, id_name(kind, index) + ": " + found(owners, books.owners.size()) +
-                           " owners, named in the journal:" + names);
-    }
+    owned += pool.owners(BlockId{index}) > 0;
+    parked += books_.id(kind, index).is_parked();
+    audit_id(pool, index);
   }
   const std::vector<std::uint32_t>& booked_idle = books_.idle(kind);
   if (!std::equal(idle.begin(), idle.end(), booked_idle.begin(), booked_idle.end(),
@@ -186,6 +265,16 @@ void Invariants::audit_pool(const Scheduler& scheduler, PoolKind kind) {
                          "s are idle, in the order of their eviction; the journal names " +
                          std::to_string(booked_idle.size()) + ", or others");
   }
+  if (free != pool.available().value) {
+    find(Check::kI1, std::string(name_of(kind)) +
+                         "s on the free and idle lists: " + found(free, pool.available().value));
+  }
+  audit_counts(pool, owned, parked);
+}
+
+void Invariants::audit_counts(const Pool& pool, std::uint64_t owned, std::uint64_t parked) {
+  const PoolKind kind = pool.kind();
+  const std::uint64_t free = pool.available().value;
   if (free + owned != pool.usable().value) {
     find(Check::kI1, std::string(name_of(kind)) + "s: " + std::to_string(free) +
                          " free or idle and " + std::to_string(owned) + " owned, of " +
@@ -203,6 +292,29 @@ void Invariants::audit_pool(const Scheduler& scheduler, PoolKind kind) {
     find(Check::kI18, std::string("peak of owned ") + name_of(kind) +
                           "s: " + found(pool.peak_owned().value, pool.usable().value) + " at most");
   }
+}
+
+// The pool counts the owners that the journal names.
+void Invariants::audit_id(const Pool& pool, std::uint32_t index) {
+  const IdBooks& books = books_.id(pool.kind(), index);
+  const std::uint32_t owners = pool.owners(BlockId{index});
+  if (owners == books.owners.size() && pool.holds(BlockId{index}) == books.holds()) return;
+  std::string names;
+  for (const NamedOwner& owner : books.owners) {
+    names += " " + std::to_string(owner.sequence) + (owner.hold ? " (hold)" : "");
+  }
+  find(Check::kI2, id_name(pool.kind(), index) + ": " + found(owners, books.owners.size()) +
+                       " owners, named in the journal:" + names);
+}
+
+// Nothing that is dispatched uses what has no owner.
+void Invariants::audit_free(const Pool& pool, std::uint32_t index) {
+  const IdBooks& books = books_.id(pool.kind(), index);
+  if (books.busy_until <= books_.passed() && books.copied_until <= books_.copies_passed()) return;
+  find(Check::kI3, id_name(pool.kind(), index) +
+                       " is free, and dispatched work uses it until ticket " +
+                       std::to_string(std::max(books.busy_until, books.copied_until)) +
+                       "; the lane has come to " + std::to_string(books_.passed()));
 }
 
 void Invariants::audit_queues(const Scheduler& scheduler) {

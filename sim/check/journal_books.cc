@@ -76,14 +76,19 @@ void JournalBooks::forget_ended() {
 IdBooks& JournalBooks::id_at(PoolKind pool, BlockId id) {
   std::vector<IdBooks>& books = ids_[index_of(pool)];
   if (index_of(id) >= books.size()) books.resize(index_of(id) + 1);
-  return books[index_of(id)];
+  IdBooks& named = books[index_of(id)];
+  if (!named.changed) {
+    named.changed = true;
+    changed_[index_of(pool)].push_back(index_of(id));
+  }
+  return named;
 }
 
-std::uint32_t JournalBooks::parked_ids(PoolKind pool) const {
-  return static_cast<std::uint32_t>(std::count_if(
-      ids_[index_of(pool)].begin(), ids_[index_of(pool)].end(), [](const IdBooks& books) {
-        return !books.owners.empty() && books.holds() == books.owners.size();
-      }));
+void JournalBooks::forget_changes() {
+  for (std::uint32_t pool = 0; pool < kPoolKinds; ++pool) {
+    for (const std::uint32_t id : changed_[pool]) ids_[pool][id].changed = false;
+    changed_[pool].clear();
+  }
 }
 
 std::uint32_t JournalBooks::reach(const SequenceBooks& of) const {
@@ -123,13 +128,25 @@ void JournalBooks::find(Check check, PoolKind pool, std::uint32_t id, const std:
 
 void JournalBooks::add_owner(PoolKind pool, IdBooks& books, const NamedOwner& owner) {
   owned_[index_of(pool)] += books.owners.empty();
+  parked_[index_of(pool)] -= books.is_parked();
   books.owners.push_back(owner);
+  parked_[index_of(pool)] += books.is_parked();
 }
 
 void JournalBooks::remove_owner(PoolKind pool, IdBooks& books,
                                 std::vector<NamedOwner>::iterator owner) {
+  parked_[index_of(pool)] -= books.is_parked();
   books.owners.erase(owner);
   owned_[index_of(pool)] -= books.owners.empty();
+  parked_[index_of(pool)] += books.is_parked();
+}
+
+void JournalBooks::park_owner(PoolKind pool, IdBooks& books, NamedOwner& owner,
+                              std::uint64_t ticket, Behind behind) {
+  owner.hold = true;
+  owner.behind = behind;
+  owner.ticket = ticket;
+  parked_[index_of(pool)] += books.is_parked();
 }
 
 void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
@@ -276,7 +293,7 @@ void JournalBooks::acquire(const Record& record, std::span<const BlockId> ids) {
                sequence_name(record.sequence) + " and has " + std::to_string(books.owners.size()) +
                " owners: expected " + (issued ? "none" : "one or more"));
     }
-    add_owner(record.pool, books, {record.sequence, false, 0});
+    add_owner(record.pool, books, {record.sequence, false, 0, Behind::kStep});
     if (issued) issue(record.pool, index_of(block));
     if (record.pool == PoolKind::kBlocks) of.table.push_back(index_of(block));
     if (record.pool == PoolKind::kStateSlots) {
@@ -322,7 +339,7 @@ void JournalBooks::hit(const Record& record, std::span<const BlockId> ids) {
                              sequence_name(record.sequence) + " and is free");
       }
     }
-    add_owner(PoolKind::kBlocks, books, {record.sequence, false, 0});
+    add_owner(PoolKind::kBlocks, books, {record.sequence, false, 0, Behind::kStep});
     of.table.push_back(index_of(block));
   }
   of.processed = record.aux;
@@ -482,8 +499,7 @@ void JournalBooks::let_go(const Record& record, std::span<const BlockId> ids) {
       continue;
     }
     if (record.verb == Verb::kPark) {
-      owner->hold = true;
-      owner->ticket = record.aux;
+      park_owner(record.pool, books, *owner, record.aux, static_cast<Behind>(record.detail));
     } else {
       remove_owner(record.pool, books, owner);
     }
@@ -525,10 +541,15 @@ void JournalBooks::drop_entries(const Record& record, std::span<const BlockId> i
 void JournalBooks::unpark(const Record& record, std::span<const BlockId> ids) {
   for (const BlockId block : ids) {
     IdBooks& books = id_at(record.pool, block);
-    // The hold of that ticket, or the one that waits for the least.
+    // The hold of that ticket, or the one that waits for the least on that lane.
+    const bool of_store = record.detail >= static_cast<std::uint16_t>(Behind::kSave);
     auto hold = books.owners.end();
     for (auto owner = books.owners.begin(); owner != books.owners.end(); ++owner) {
       if (!owner->hold) continue;
+      const bool other_lane = owner->behind >= Behind::kSave
+                                  ? static_cast<std::uint16_t>(owner->behind) != record.detail
+                                  : of_store;
+      if (other_lane) continue;
       if (hold == books.owners.end() || owner->ticket == record.aux ||
           (hold->ticket != record.aux && owner->ticket < hold->ticket)) {
         hold = owner;

@@ -38,6 +38,7 @@ struct NamedOwner {
   std::uint32_t sequence = 0;
   bool hold = false;
   std::uint64_t ticket = 0;  // of a hold
+  Behind behind = Behind::kStep;
 };
 
 struct IdBooks {
@@ -51,7 +52,11 @@ struct IdBooks {
   std::uint64_t whole = 0, tail = 0;
   std::uint64_t saved_until = 0;  // ticket of the save that fills it
 
+  bool changed = false;  // named since the last forget_changes()
+
   std::size_t holds() const;
+  /// Every owner is a hold, and there is one.
+  bool is_parked() const { return !owners.empty() && holds() == owners.size(); }
 };
 
 /// Rows of one dispatched step whose result is not processed.
@@ -149,8 +154,12 @@ class JournalBooks {
   }
   /// Ids without owner whose content is kept, the next to be evicted in front.
   const std::vector<std::uint32_t>& idle(PoolKind pool) const { return idle_[index_of(pool)]; }
-  /// Ids whose every owner is a hold.
-  std::uint32_t parked_ids(PoolKind pool) const;
+  /// Ids with an owner, and ids whose every owner is a hold.
+  std::uint32_t owned_ids(PoolKind pool) const { return owned_[index_of(pool)]; }
+  std::uint32_t parked_ids(PoolKind pool) const { return parked_[index_of(pool)]; }
+  /// Ids that records named since the last forget_changes(), each once.
+  std::span<const std::uint32_t> changed(PoolKind pool) const { return changed_[index_of(pool)]; }
+  void forget_changes();
   /// One past the last position that dispatched work of a sequence may touch.
   std::uint32_t reach(const SequenceBooks& of) const;
 
@@ -185,6 +194,8 @@ class JournalBooks {
   void find(Check check, PoolKind pool, std::uint32_t id, const std::string& text);
   void add_owner(PoolKind pool, IdBooks& books, const NamedOwner& owner);
   void remove_owner(PoolKind pool, IdBooks& books, std::vector<NamedOwner>::iterator owner);
+  void park_owner(PoolKind pool, IdBooks& books, NamedOwner& owner, std::uint64_t ticket,
+                  Behind behind);
   std::size_t entry_of(const SequenceBooks& of, std::span<const BlockId> ids, std::size_t n) const;
 
   struct PendingCopy {
@@ -211,6 +222,8 @@ class JournalBooks {
   std::vector<std::vector<IdBooks>> ids_;                   // by pool, then by id
   std::array<std::deque<std::uint32_t>, kPoolKinds> free_;  // the next one to issue in front
   std::array<std::uint32_t, kPoolKinds> owned_{};           // ids with an owner
+  std::array<std::uint32_t, kPoolKinds> parked_{};          // ids whose every owner is a hold
+  std::array<std::vector<std::uint32_t>, kPoolKinds> changed_;
   // By id from first_ on: those before it are over, and nothing of theirs is owned or in flight any more.
   std::deque<SequenceBooks> sequences_;
   std::uint32_t first_ = 0;

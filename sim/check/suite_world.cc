@@ -83,11 +83,9 @@ class Run {
     if (drained()) invariants_.at_drain(scheduler_);
     SuiteOutcome outcome;
     outcome.findings = invariants_.findings();
-    // Who owns what is the invariants' to judge; the shadow counts here for what rows hold.
     for (const ShadowFinding& finding : shadow_.findings()) {
-      if (!is_about_rows(finding.rule)) continue;
-      outcome.findings.add(Check::kShadow, finding.event, finding.rule + ": " + finding.text);
-      break;
+      outcome.findings.add(is_about_rows(finding.rule) ? Check::kShadow : Check::kOwners,
+                           finding.event, finding.rule + ": " + finding.text);
     }
     outcome.journal_hash = hash_;
     outcome.events = scheduler_.journal().events();

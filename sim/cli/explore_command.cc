@@ -51,6 +51,46 @@ std::optional<InputError> check_small(const Scenario& scenario) {
   return std::nullopt;
 }
 
+/// What is drawn, or needs times: an exploration would leave it out without a word.
+std::optional<InputError> check_given(const Scenario& scenario) {
+  InputError error;
+  error.path = scenario.path;
+  const auto refuse = [&](const char* key, const std::string& found, const std::string& expected,
+                          const std::string& hint) {
+    error.key = key;
+    error.found = found;
+    error.expected = expected;
+    error.hint = hint;
+    return error;
+  };
+  const RunConfig& config = scenario.config;
+  const FaultConfig& fault = config.fault;
+  const std::string in_file = "say it under `requests` or `faults`; `pinfold run` draws it";
+  if (config.prefix.reuse) {
+    return refuse("prefix.reuse", "true", "no reuse to explore", "`pinfold run` simulates it");
+  }
+  if (config.workload.samples > 1) {
+    return refuse("workload.samples", std::to_string(config.workload.samples), "1 to explore",
+                  in_file);
+  }
+  if (config.workload.abort_permille > 0) {
+    return refuse("workload.abort_permille", std::to_string(config.workload.abort_permille),
+                  "0 to explore", in_file);
+  }
+  if (fault.step_failed_permille > 0 || !fault.failed_steps.empty() || fault.copy_lost > 0 ||
+      fault.abort_storm_permille > 0) {
+    return refuse("fault", "faults of the configuration", "none to explore", in_file);
+  }
+  const bool separate = config.fork.copy_lane == CopyLane::kSeparate;
+  for (const Fault& given : scenario.faults) {
+    if (given.kind != FaultKind::kCopyLost || separate) continue;
+    return refuse("faults", "copy_lost", "fork.copy_lane separate to explore it",
+                  "in the compute lane the step's result reports its copies too; `pinfold run` "
+                  "simulates a host that waits for them");
+  }
+  return std::nullopt;
+}
+
 /// Writes one file whole or not at all.
 std::optional<InputError> write_file(const std::string& path, const std::string& content) {
   const std::filesystem::path name(path);
@@ -71,6 +111,7 @@ ExitCode explore_command(const ExploreCommand& command, std::ostream& out, std::
   if (!read) return fail(err, ExitCode::kDataError, read.error());
   const Scenario& scenario = read.value();
   if (auto error = check_small(scenario)) return fail(err, ExitCode::kUsageError, *error);
+  if (auto error = check_given(scenario)) return fail(err, ExitCode::kUsageError, *error);
   if (command.expect && !scenario.expect.explore) {
     InputError error;
     error.path = command.scenario;

@@ -9,6 +9,7 @@
 
 #include "engine/scheduler.h"
 #include "sim/config/device.h"
+#include "sim/config/fault.h"
 
 namespace pinfold::sim {
 
@@ -142,6 +143,7 @@ struct FaultConfig {
   std::uint32_t save_lost = 0;              // nor that of the n-th save
   std::uint32_t abort_storm_permille = 0;   // of the live requests, aborted at once ...
   std::uint32_t abort_storm_steps = 1'000;  // ... every so many steps
+  std::vector<Fault> given{};               // no option: a scenario's, by step
 };
 
 /// cost.*: what a step costs, in integer picoseconds. Without a device: base + per_row * rows +

@@ -132,15 +132,16 @@ class Replay {
       if (may_plan) plan();
       if (host_waits_) return stall(lost_wait());
       if (may_plan && !plan_.empty) continue;  // as far ahead as the overlap allows
-      const bool in_flight = !frames_.empty();
+      const bool lost = !frames_.empty() && is_given(FaultKind::kStepLost, frames_.front().step);
+      const bool in_flight = !frames_.empty() && !lost;
       const std::int64_t fence_ns = fences_.empty() ? kNeverNs : fences_.front().at_ns;
       const std::int64_t link_ns = storing_ ? next_transfer_ns() : kNeverNs;
       const bool awaits = fence_ns != kNeverNs || link_ns != kNeverNs;
       if (may_plan && !in_flight && scheduler_.unfinished() > 0 && !awaits) {
         if (scheduler_.nothing_pending()) return stall("nothing is in flight and nothing can run");
         if (lost_fences_ > 0) return stall("nothing can run but what waits for a lost fence");
-        if (const std::string lost = lost_transfer(); !lost.empty()) {
-          return stall("nothing can run but what waits for " + lost);
+        if (const std::string what = lost_transfer(); !what.empty()) {
+          return stall("nothing can run but what waits for " + what);
         }
       }
       if (passes_without_progress_ >
@@ -152,11 +153,13 @@ class Replay {
       const std::int64_t idle_ns = in_flight ? kNeverNs : fence_ns;
       const std::int64_t next_ns = std::min({client_ns, idle_ns, link_ns});
       if (may_plan && next_ns != kNeverNs && (!in_flight || next_ns < frames_.front().done_ns)) {
-        if (!in_flight && scheduler_.unfinished() == 0 && !arrivals_.more() &&
+        if (!in_flight && !lost && scheduler_.unfinished() == 0 && !arrivals_.more() &&
             idle_ns == kNeverNs && link_ns == kNeverNs) {
           return;  // only clients of ended requests are left to give up
         }
         advance_to(next_ns);
+      } else if (lost) {
+        return stall("the result of step " + std::to_string(frames_.front().step) + " was lost");
       } else if (in_flight) {
         complete();
       } else {
@@ -219,7 +222,7 @@ class Replay {
     RequestSpec spec;
     spec.prompt = TokenCount(asked.prompt);
     spec.stop = config_.workload.stop;
-    spec.drafts = TokenCount(config_.workload.drafts);
+    spec.drafts = TokenCount(std::min(asked.drafts, config_.workload.drafts));
     spec.priority = asked.priority;
     // Decision 1: without max_tokens in the trace the limit is the output where it is known, else
     // whatever the model's length allows (which add() clips to).
@@ -369,7 +372,10 @@ class Replay {
     watch_.before_plan(scheduler_);
     scheduler_.plan_step(plan_);
     watch_.after_plan(scheduler_, plan_);
-    if (observer_ != nullptr) tell_observer();
+    if (observer_ != nullptr) {
+      tell_observer();
+      observer_->on_plan(plan_);
+    }
     cause_ = plan_.cause;
     note_left();
     note_admitted();
@@ -513,7 +519,8 @@ class Replay {
       std::int64_t& copy_lane_ns = separate_copies() ? copy_lane_free_ns_ : lane_free_ns_;
       copies_done = std::max(copy_lane_ns, now_) +
                     picoseconds_.take_ns(cost.copies_ps + config_.cost.copy_launch_ps +
-                                         config_.fault.copy_delay_ps);
+                                         config_.fault.copy_delay_ps) +
+                    given_delay_ns(step);
       copy_lane_ns = copies_done;
       start_ns = std::max(start_ns, copies_done);
     }
@@ -524,13 +531,29 @@ class Replay {
     if (copies) await_copies(copies_done);
   }
 
+  bool is_given(FaultKind kind, std::uint64_t step) const {
+    const std::vector<Fault>& given = config_.fault.given;
+    return std::any_of(given.begin(), given.end(), [&](const Fault& fault) {
+      return fault.kind == kind && fault.step == step;
+    });
+  }
+
+  std::int64_t given_delay_ns(std::uint64_t step) const {
+    std::int64_t delay_ns = 0;
+    for (const Fault& fault : config_.fault.given) {
+      if (fault.kind == FaultKind::kCopyDelay && fault.step == step) delay_ns += fault.delay_ns;
+    }
+    return delay_ns;
+  }
+
   bool separate_copies() const { return config_.fork.copy_lane == CopyLane::kSeparate; }
   Lane copy_lane() const { return separate_copies() ? Lane::kCopy : Lane::kCompute; }
 
   // Decision 6: the host waits for the copies' fence in the same step, or looks when it next plans.
   void await_copies(std::int64_t done_ns) {
     ++copy_steps_;
-    const bool lost = config_.fault.copy_lost == copy_steps_;
+    const bool lost = config_.fault.copy_lost == copy_steps_ ||
+                      is_given(FaultKind::kCopyLost, value_of(plan_.step));
     if (lost) {
       ++lost_fences_;
       lost_ticket_ = plan_.copy_ticket;
@@ -994,8 +1017,10 @@ class Replay {
     const std::uint64_t due = scheduler_.journal().events() / options_.audit_every;
     if (due == audits_) return;
     audits_ = due;
-    scheduler_.audit();
     watch_.audit(scheduler_);
+    if (observer_ == nullptr) return;
+    tell_ledger();
+    observer_->on_audit(scheduler_, ledger_ ? &*ledger_ : nullptr);
   }
 
   void drain_all() {

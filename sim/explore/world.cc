@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::uint32_t kPositionBits = 20;
 
+bool is_in(const std::vector<std::uint64_t>& steps, std::uint64_t step) {
+  return std::find(steps.begin(), steps.end(), step) != steps.end();
+}
+
 constexpr std::uint64_t ahead(std::uint64_t number, std::uint64_t done) {
   return number > done ? number - done : 0;
 }
@@ -125,6 +129,7 @@ Stage stage_of(const Scenario& scenario, bool reduce) {
   for (const Fault& fault : scenario.faults) {
     if (fault.kind == FaultKind::kStepFailed) stage.failing.push_back(fault.step);
     if (fault.kind == FaultKind::kStepLost) stage.lost.push_back(fault.step);
+    if (fault.kind == FaultKind::kCopyLost) stage.unreported.push_back(fault.step);
   }
   if (reduce) find_twins(stage);
   return stage;
@@ -211,8 +216,9 @@ void World::list_events(const Stage& stage, std::vector<WorldEvent>& events) con
   // An arrival commutes with all that the device does: it is looked at again once it was planned for.
   if (must_plan_) return;
   if (!news_.empty()) {
-    events.push_back({EventKind::kPass, 0, 0});
-    if (copies_lost_left_ > 0) events.push_back({EventKind::kLose, 0, 1});
+    const bool unreported = is_in(stage.unreported, news_.front());
+    if (!unreported) events.push_back({EventKind::kPass, 0, 0});
+    if (unreported || copies_lost_left_ > 0) events.push_back({EventKind::kLose, 0, 1});
   }
   if (flights_ == 0) return;
 
@@ -226,17 +232,14 @@ void World::list_events(const Stage& stage, std::vector<WorldEvent>& events) con
   // Nobody can tell when rows run, except by copies behind them that pass.
   for (std::size_t n = next + 1; n < flights_; ++n)
     copies_behind |= !flying_[n].copied && !separate();
-  const auto is_in = [&](const std::vector<std::uint64_t>& steps) {
-    return std::find(steps.begin(), steps.end(), front.number) != steps.end();
-  };
-  const bool must_fail = is_in(stage.failing) && !front.run;
+  const bool must_fail = is_in(stage.failing, front.number) && !front.run;
   if (next < flights_ && copies_behind && !flying_[next].lost && !(next == 0 && must_fail)) {
     const std::uint32_t choices = choices_of(stage, flying_[next]);
     for (std::uint32_t choice = 0; choice < choices; ++choice) {
       events.push_back({EventKind::kRun, 0, static_cast<std::uint16_t>(choice)});
     }
   }
-  if (front.lost || is_in(stage.lost)) return;
+  if (front.lost || is_in(stage.lost, front.number)) return;
   if (!must_fail) {
     const std::uint32_t choices = front.run ? 1 : choices_of(stage, front);
     for (std::uint32_t choice = 0; choice < choices; ++choice) {
@@ -245,6 +248,20 @@ void World::list_events(const Stage& stage, std::vector<WorldEvent>& events) con
   }
   if (!front.run && (must_fail || failures_left_ > 0)) events.push_back({EventKind::kFail, 0, 0});
   if (losses_left_ > 0) events.push_back({EventKind::kLose, 0, 0});
+}
+
+bool World::is_of_system(const Stage& stage, const WorldEvent& event) const {
+  switch (event.kind) {
+    case EventKind::kPlan:
+    case EventKind::kRun:
+    case EventKind::kPass:
+    case EventKind::kResult: return true;
+    case EventKind::kFail: return is_in(stage.failing, flying_[0].number);
+    case EventKind::kLose: return event.choice == 1 && is_in(stage.unreported, news_.front());
+    case EventKind::kArrive:
+    case EventKind::kAbort: return false;
+  }
+  return false;
 }
 
 // ---- what rows yield -------------------------------------------------------------------------------
@@ -880,7 +897,7 @@ std::optional<ExploreFinding> World::apply(const Stage& stage, const WorldEvent&
         break;
       case EventKind::kLose:
         if (event.choice == 1) {
-          --copies_lost_left_;
+          if (!is_in(stage.unreported, news_.front())) --copies_lost_left_;
           news_.erase(news_.begin());
         } else {
           --losses_left_;
@@ -1141,11 +1158,14 @@ World::Key World::key(const Stage& stage, bool rename) const {
           std::uint64_t{failures_left_} << 8 | std::uint64_t{losses_left_} << 16 |
           std::uint64_t{copies_lost_left_} << 24);
   mix.add(news_.size());
-  for (const std::uint64_t step : news_) mix.add(value_of(scheduler_.planned()) - step);
+  for (const std::uint64_t step : news_) {
+    mix.add((value_of(scheduler_.planned()) - step) << 1 |
+            (is_in(stage.unreported, step) ? 1u : 0u));
+  }
   mix.add(ahead(failed_upto_, done));
   mix.add(ahead(passed_, 2 * done));
   mix.add(ahead(copies_passed_, 2 * done));
-  for (const std::vector<std::uint64_t>* steps : {&stage.failing, &stage.lost}) {
+  for (const auto* steps : {&stage.failing, &stage.lost, &stage.unreported}) {
     for (const std::uint64_t step : *steps) mix.add(ahead(step, done));
   }
   for (std::uint32_t n = 0; n < states_.size(); ++n) {
