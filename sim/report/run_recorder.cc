@@ -665,7 +665,7 @@ void RunRecorder::write_counters() {
   }
 }
 
-std::string RunRecorder::recording_json() const {
+std::string RunRecorder::recording_json(const LatencyStats& inter_token) const {
   JsonWriter json;
   json.open_object();
   json.key("format").integer(1);
@@ -695,11 +695,17 @@ std::string RunRecorder::recording_json() const {
   places("proposed_by_place", proposed_);
   places("accepted_by_place", accepted_);
   json.close();
+  json.key("inter_token").open_object();
+  json.key("samples").integer(inter_token.samples);
+  json.key("ms").open_array();
+  for (const std::int64_t ns : inter_token.distribution_ns) json.number(milliseconds(ns, 3));
+  json.close();
+  json.close();
   json.close();
   return json.finish();
 }
 
-std::optional<FileFailure> RunRecorder::finish() {
+std::optional<FileFailure> RunRecorder::finish(const LatencyStats& inter_token) {
   flush_steps();
   if (!departed_.empty()) on_wait(Cause::kNone, now_.at_ns, now_.at_ns);
   for (auto& [sequence, unfinished] : live_) {
@@ -718,7 +724,7 @@ std::optional<FileFailure> RunRecorder::finish() {
   };
   whole("timeline.csv", timeline_csv(timeline_, ledger_.has_value()));
   whole("blockmap.json", map_.json(options_.block_size));
-  whole("recording.json", recording_json());
+  whole("recording.json", recording_json(inter_token));
   std::optional<FileFailure> failure;
   for (auto& [name, file] : files_) {
     const int reason = file.close();

@@ -15,6 +15,7 @@
 
 #include "sim/core/run_observer.h"
 #include "sim/core/wait_reason.h"
+#include "sim/metrics/latency.h"
 #include "sim/metrics/ledger.h"
 #include "sim/report/block_map.h"
 #include "sim/report/file_writer.h"
@@ -65,8 +66,9 @@ class RunRecorder final : public RunObserver {
   void on_records(std::span<const std::byte> records, std::int64_t now_ns) override;
   void on_first_token(std::uint32_t request, std::int64_t now_ns) override;
 
-  /// Completes and closes all files. The first that could not be written, if any.
-  std::optional<FileFailure> finish();
+  /// Completes and closes all files; `inter_token` is the run's. The first that could not be written,
+  /// if any.
+  std::optional<FileFailure> finish(const LatencyStats& inter_token);
 
   /// How often drafts were proposed at each place of a verify row, and accepted there.
   static constexpr std::size_t kDraftPlaces = 16;
@@ -200,7 +202,7 @@ class RunRecorder final : public RunObserver {
 
   void sample();
   void write_counters();
-  std::string recording_json() const;
+  std::string recording_json(const LatencyStats& inter_token) const;
 
   RecorderOptions options_;
   std::function<std::string(std::string_view)> path_of_;

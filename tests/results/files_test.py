@@ -132,12 +132,35 @@ def agreement(suite, title, arguments, count, exact):
     suite.check(f"{title}: drafts by place add up", (sum(by_place["proposed_by_place"]), sum(by_place["accepted_by_place"])) ==
                 (summary["drafts"]["proposed"], summary["drafts"]["accepted"]), str(by_place))
 
+    gaps = recording["inter_token"]
+    suite.check(f"{title}: the gaps between tokens go up, around their median",
+                len(gaps["ms"]) == 201 and gaps["ms"] == sorted(gaps["ms"]) and
+                gaps["ms"][99] <= round(summary["p50_itl_ms"], 3) <= gaps["ms"][101], str(gaps)[:200])
+    lives(suite, title, trace, arguments, requests)
     block_map(suite, title, folder, summary, preemptions)
     again = suite.run("run", trace, *arguments, "-o", f"{title} again", "--fast-path", "off")
     suite.check(f"{title}: runs again on the slow path", again.status == 0, again.err)
     for name in NAMES:
         suite.check(f"{title}: {name} is the same, byte by byte",
                     (folder / name).read_bytes() == (suite.scratch / f"{title} again" / name).read_bytes())
+
+
+def lives(suite, title, trace, arguments, requests):
+    """`run --why` follows a request by other means, and says what its row says."""
+    asked = [row for kind in (lambda row: row["samples"] != "1", lambda row: row["preemptions"] != "0",
+                              lambda row: row["end"] not in ("stop", "limit"), lambda row: True)
+             for row in [row for row in requests if kind(row)][:3]]
+    for row in asked:
+        life = json.loads(suite.run("run", trace, *arguments, "--why", row["request"], "--format", "json").out)
+        ends = [event for event in life["events"] if event["event"] == "end"]
+        found = ({reason: life["wait_ns_by_reason"][reason] for reason in REASONS},
+                 sum(event["event"] == "preempt" for event in life["events"]),
+                 sum(event["tokens"] for event in ends), max([event["blocks_most"] for event in ends], default=0),
+                 [event["time_s"] for event in life["events"]] == sorted(event["time_s"] for event in life["events"]))
+        expected = ({reason: nanoseconds(row[f"wait_{reason}_ms"]) for reason in REASONS}, int(row["preemptions"]),
+                    int(row["output_tokens"]), int(row["blocks_most"]), True)
+        suite.check(f"{title}: --why {row['request']} ({row['samples']} samples, {row['end']}) says what its row says",
+                    found == expected, f"{found}, {expected}")
 
 
 def block_map(suite, title, folder, summary, preemptions):
