@@ -166,9 +166,9 @@ void RunRecorder::take(const Record& record, std::span<const BlockId> ids) {
     case Verb::kRelease:
     case Verb::kPark:
     case Verb::kUnpark: take_ids(record, ids); return;
-    case Verb::kKeys:
-    case Verb::kPublish:
-    case Verb::kEvict: return;
+    case Verb::kKeys: return;
+    case Verb::kPublish: publish(ids, true); return;
+    case Verb::kEvict: publish(ids, false); return;
     case Verb::kCopyQueued:
       if (ids[1] == kNoBlock) return;
       ++now_[Column::kCopies];
@@ -283,6 +283,7 @@ void RunRecorder::settle(std::uint32_t id, Block& block, std::uint32_t owner,
   } else if (block.holds > 0) {
     state = block.taken ? BlockState::kTaken : BlockState::kParked;
   } else {
+    if (block.published) state = BlockState::kIdle;
     owner = request = kNoOwner;
   }
   if (state == block.state && owner == block.owner) return;
@@ -292,6 +293,19 @@ void RunRecorder::settle(std::uint32_t id, Block& block, std::uint32_t owner,
   block.owner = owner;
   block.request = request;
   map_.change(BlockId{id}, state, request);
+}
+
+std::int64_t RunRecorder::blocks_owned() const {
+  return std::int64_t{options_.block_ids} - 1 - blocks_in_[static_cast<std::size_t>(BlockState::kFree)] -
+         blocks_in_[static_cast<std::size_t>(BlockState::kIdle)];
+}
+
+void RunRecorder::publish(std::span<const BlockId> ids, bool findable) {
+  for (const BlockId id : ids) {
+    Block& block = blocks_[index_of(id)];
+    block.published = findable;
+    settle(index_of(id), block, block.owner, block.request);
+  }
 }
 
 void RunRecorder::commit_blocks(Live& live, std::uint32_t rows) {
@@ -454,8 +468,7 @@ void RunRecorder::preempt(const Record& record) {
   victim.preempted_at_ns = now_.at_ns;
   victim.rows = 0;
   enqueue(record.sequence, victim, now_.at_ns);
-  const std::int64_t owned = std::int64_t{options_.block_ids} - 1 - blocks_in_[0];
-  map_.preempted(static_cast<std::uint32_t>(owned));
+  map_.preempted(static_cast<std::uint32_t>(blocks_owned()));
 }
 
 // The victim has let go: its attempt ends here and the next one begins.
@@ -632,7 +645,7 @@ void RunRecorder::note_drafts(const Record& record) {
 
 void RunRecorder::sample() {
   const auto in = [this](BlockState state) { return blocks_in_[static_cast<std::size_t>(state)]; };
-  now_[Column::kBlocksOwned] = std::int64_t{options_.block_ids} - 1 - in(BlockState::kFree);
+  now_[Column::kBlocksOwned] = blocks_owned();
   now_[Column::kBlocksReserved] = in(BlockState::kReserved);
   now_[Column::kBlocksCommitted] = in(BlockState::kCommitted);
   now_[Column::kBlocksShared] = in(BlockState::kShared);

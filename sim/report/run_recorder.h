@@ -126,6 +126,7 @@ class RunRecorder final : public RunObserver {
     std::uint16_t holds = 0;
     bool committed = false;
     bool taken = false;
+    bool published = false;
     BlockState state = BlockState::kFree;
     std::uint32_t owner = kNoOwner;    // a sequence
     std::uint32_t request = kNoOwner;  // the owner's
@@ -171,6 +172,8 @@ class RunRecorder final : public RunObserver {
   void take(const Record& record, std::span<const BlockId> ids);
   void take_ids(const Record& record, std::span<const BlockId> ids);
   void take_blocks(const Record& record, std::span<const BlockId> ids);
+  std::int64_t blocks_owned() const;
+  void publish(std::span<const BlockId> ids, bool findable);
   void settle(std::uint32_t id, Block& block, std::uint32_t owner, std::uint32_t request);
   void commit_blocks(Live& live, std::uint32_t rows);
 

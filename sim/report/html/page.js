@@ -121,11 +121,13 @@
   const block_size = block_map.block_size;
 
   const STATES = block_map.states;  // by number
-  const FREE = 0, RESERVED = 1, COMMITTED = 2, SHARED = 3, PARKED = 4, TAKEN = 5;
+  const FREE = 0, RESERVED = 1, COMMITTED = 2, SHARED = 3, PARKED = 4, TAKEN = 5, IDLE = 6;
+  const let_go = (state) => state === PARKED || state === TAKEN;
+  const unowned = (state) => state === FREE || state === IDLE;
   const STATE_TEXT = {
     free: 'free', reserved: 'reserved for prompt tokens not computed yet', committed: 'holds computed tokens',
     shared: 'shared by several sequences', parked: 'parked: let go, a queued step may still touch it',
-    taken: 'parked after its owner was preempted',
+    taken: 'parked after its owner was preempted', idle: 'nobody\'s, content kept for reuse',
   };
 
   /** Sum of what victims of `list` have to compute again, the worst first. */
@@ -457,10 +459,10 @@
       describe: (t, y) => {
         const n = cell(t, y);
         if (n < 0) return null;
-        const owner = owners[n] ? `request ${owners[n] - 1}` : states[n] === FREE ? 'nobody' : 'one of several';
+        const owner = owners[n] ? `request ${owners[n] - 1}` : unowned(states[n]) ? 'nobody' : 'one of several';
         const block = 1 + Math.floor(y) * blocks_per_lane;
         return `block ${whole(block)} at ${at(t, overview.column_s)}\n${STATE_TEXT[STATES[states[n]]]}\n` +
-          (states[n] === PARKED || states[n] === TAKEN ? `let go by ${owner}` : `owner: ${owner}`);
+          (let_go(states[n]) ? `let go by ${owner}` : `owner: ${owner}`);
       },
     });
   }
@@ -509,8 +511,8 @@
     const local = victims_of(within.filter((one) => one.t >= home.t0 && one.t <= home.t1))[0];
     const victim = local ? local.request : -1;
     $('focus-title').textContent = burst ?
-      `The burst at ${at(burst.from, 50)}: ${plural(burst.count, 'preemption')} within ` +
-      `${at(Math.max(burst.to - burst.from, 0), 10)}, block by block` :
+      `The burst at ${at(burst.from, 50)}: ${plural(burst.count, 'preemption')}` +
+      `${burst.to > burst.from ? ` within ${at(burst.to - burst.from, 10)}` : ''}, block by block` :
       `Where the pool was fullest, at ${at(focus.peak_s, 50)}, block by block`;
 
     const lead = $('map-lead');
@@ -523,10 +525,11 @@
       lead.append(`Nobody was preempted. At most ${whole(summary.blocks.peak_owned)} of ${whole(usable)} blocks were owned.`);
     }
     const key = $('map-key');
-    for (const state of STATES) {
-      const seen = state !== 'shared' || summary.forks > 0;
-      if (seen) key.append(key_item(state, STATE_TEXT[state]));
-    }
+    const seen = new Set(bytes_of(block_map.overview.states));
+    for (const changes of history) for (const {state} of changes) seen.add(state);
+    STATES.forEach((state, i) => {
+      if (seen.has(i) || (i !== SHARED && i !== IDLE)) key.append(key_item(state, STATE_TEXT[state]));
+    });
     if (worst) {
       key.append(key_item('victim', victim === worst.request || victim < 0 ? `request ${worst.request}, the worst victim` :
         `the worst victim: request ${worst.request} of the whole run, request ${victim} of the burst`));
@@ -554,7 +557,7 @@
             for (let i = Math.max(0, last_upto(changes, view.t0, (one) => one.t)); i < changes.length; ++i) {
               const {t, state, owner} = changes[i];
               if (t > view.t1) break;
-              if ((state >= PARKED) !== marks) continue;
+              if (let_go(state) !== marks) continue;
               const until = i + 1 < changes.length ? changes[i + 1].t : Infinity;
               const left = Math.max(0, Math.floor((t - view.t0) * scale_t));
               const exact = Math.ceil((until - view.t0) * scale_t);
@@ -607,11 +610,11 @@
         const n = last_upto(changes, t, (one) => one.t);
         const {state, owner, t: since} = changes[n];
         const until = n + 1 < changes.length ? changes[n + 1].t : null;
-        const who = owner ? `request ${owner - 1}` : state === FREE ? 'nobody' : 'one of several';
+        const who = owner ? `request ${owner - 1}` : unowned(state) ? 'nobody' : 'one of several';
         const stretch = `${since === -Infinity ? 'from before' : `from ${at(since, 1)}`} ` +
           `${until === null ? 'on' : `to ${at(until, 1)}`}`;
         return `block ${whole(1 + lane * blocks_per_lane)} at ${at(t, 1)}\n${STATE_TEXT[STATES[state]]}\n` +
-          `${state >= PARKED ? `let go by ${who}` : `owner: ${who}`}\n${stretch}`;
+          `${let_go(state) ? `let go by ${who}` : `owner: ${who}`}\n${stretch}`;
       },
     });
   }
@@ -620,7 +623,7 @@
 
   const LEDGER = [['ledger_committed', 'committed'], ['ledger_in_flight', 'committed-2'], ['ledger_draft_reserve', 'line-6'],
     ['ledger_known_reserve', 'reserved'], ['ledger_surplus', 'taken'], ['ledger_tail_slack', 'victim'],
-    ['ledger_parked', 'parked'], ['ledger_cached_idle', 'shared']];
+    ['ledger_parked', 'parked'], ['ledger_cached_idle', 'idle']];
   const BLOCKS = [['blocks_committed', 'committed'], ['blocks_reserved', 'reserved'], ['blocks_shared', 'shared'],
     ['blocks_parked', 'parked']];
   const has_ledger = 'ledger_committed' in column;
