@@ -177,9 +177,7 @@ void Ledger::arrive(const Record& record) {
   place_of_[at] = places_.back();
   Sequence& sequence = sequences_[places_.back()];
   places_.pop_back();
-  std::vector<std::uint32_t> table = std::move(sequence.table);  // empty; keeps its capacity
   sequence = Sequence{};
-  sequence.table = std::move(table);
   sequence.id = record.sequence;
   sequence.counts.history = record.count;
 }
@@ -189,6 +187,9 @@ void Ledger::forget(std::uint32_t id) {
   PINFOLD_WATCH(sequence.table.empty() && sequence.state == 0, "ledger",
                 "sequence " + std::to_string(id) + " ends and owns storage");
   unvisit(sequence);
+  // Its room is for the next that takes blocks: many may wait and hold none.
+  if (sequence.table.capacity() > 0) spare_tables_.push_back(std::move(sequence.table));
+  sequence.table = {};
   places_.push_back(place_of(sequence));
   place_of_[id - first_id_] = kNone;
 }
@@ -223,6 +224,10 @@ void Ledger::recount(Sequence& sequence) {
 void Ledger::append(Sequence& sequence, Ids ids) {
   std::vector<std::uint32_t>& table = sequence.table;
   const std::size_t before = table.size();
+  if (table.capacity() == 0 && !spare_tables_.empty()) {
+    table = std::move(spare_tables_.back());
+    spare_tables_.pop_back();
+  }
   table.resize(before + ids.size());
   Pairs pairs;
   for (std::size_t n = 0; n < ids.size(); ++n) {

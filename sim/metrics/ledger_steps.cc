@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "sim/metrics/watch.h"
 #include "sim/metrics/ledger.h"
+#include "sim/metrics/watch.h"
 
 namespace pinfold::sim {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "sim/metrics/watch.h"
 #include "sim/config/decimal.h"
 #include "sim/config/json_writer.h"
 #include "sim/metrics/latency.h"
+#include "sim/metrics/watch.h"
 #include "sim/record/journal_records.h"
 
 namespace pinfold::sim {
@@ -296,7 +296,8 @@ void RunRecorder::settle(std::uint32_t id, Block& block, std::uint32_t owner,
 }
 
 std::int64_t RunRecorder::blocks_owned() const {
-  return std::int64_t{options_.block_ids} - 1 - blocks_in_[static_cast<std::size_t>(BlockState::kFree)] -
+  return std::int64_t{options_.block_ids} - 1 -
+         blocks_in_[static_cast<std::size_t>(BlockState::kFree)] -
          blocks_in_[static_cast<std::size_t>(BlockState::kIdle)];
 }
 

@@ -201,6 +201,30 @@ def block_map(suite, title, folder, summary, preemptions):
     suite.check(f"{title}: blocks are taken from victims", taken and taken <= victims, str(taken - victims))
 
 
+def memory(suite):
+    """What `-o` takes does not grow with the run: six times the requests, the same memory within 3 MB."""
+    # A child of a small process: the largest size of one that forks is its child's too.
+    small = ("import os, sys; pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions="
+             "[(os.POSIX_SPAWN_OPEN, 1, '/dev/null', os.O_WRONLY, 0)]); _, status, usage = os.wait4(pid, 0); "
+             "print(status, usage.ru_maxrss)")
+
+    def most_kb(*arguments):
+        done = subprocess.run([sys.executable, "-S", "-E", "-c", small, suite.program, "run", *map(str, arguments)],
+                              cwd=suite.scratch, capture_output=True, check=False)
+        status, size = map(int, done.stdout.split())
+        suite.check("a run to be measured succeeds", status == 0, done.stderr.decode())
+        return size
+
+    whole = ROOT / "traces/azure/AzureLLMInferenceTrace_conv.csv"
+    extra = {title: most_kb(trace, "-o", "measured") - most_kb(trace)
+             for title, trace in (("short", conversation(suite.scratch, 3000)), ("long", whole))}
+    suite.check("the files of a run take little memory", 0 < extra["short"] < 20_000 and extra["long"] < 20_000, str(extra))
+    suite.check("and no more for a longer one", extra["long"] < extra["short"] + 3_000, str(extra))
+    sizes = {path.name: path.stat().st_size for path in (suite.scratch / "measured").iterdir()}
+    suite.check("what is bounded is small", sizes["timeline.csv"] < 1_500_000 and sizes["blockmap.json"] < 1_200_000 and
+                sizes["requests.csv"] < 19_366 * 250, str(sizes))
+
+
 def everything_or_nothing(suite):
     trace = conversation(suite.scratch, 300)
     suite.run("run", trace, "-o", "kept")
@@ -312,6 +336,7 @@ def main():
     agreement(suite, "everything", EVERYTHING, 1500, exact=False)
     agreement(suite, "reuse", ["--set", "prefix.reuse=on", "--set", "engine.num_blocks=3000"], 300, exact=False,
               trace=ROOT / "traces/mooncake/conversation_300.jsonl")
+    memory(suite)
     everything_or_nothing(suite)
     report(suite)
     stall(suite)
