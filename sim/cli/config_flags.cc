@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "sim/cli/exit_code.h"
 #include "sim/config/vllm_arguments.h"
 
 namespace pinfold::sim {
@@ -26,8 +27,15 @@ Outcome<ConfigSources> sources_of(const ConfigFlags& flags) {
 Outcome<LoadedConfig> load_config(const ConfigFlags& flags, std::ostream& err) {
   const Outcome<ConfigSources> sources = sources_of(flags);
   if (!sources) return sources.error();
-  Outcome<LoadedConfig> loaded = load_config(sources.value());
-  if (!loaded) return loaded;
+  std::vector<InputError> mistakes;
+  Outcome<LoadedConfig> loaded = load_config(sources.value(), &mistakes);
+  if (!loaded) {
+    // The caller says the last one, and ends.
+    for (std::size_t n = 0; n + 1 < mistakes.size(); ++n) {
+      fail(err, ExitCode::kUsageError, mistakes[n]);
+    }
+    return mistakes.back();
+  }
   if (flags.vllm_args) print(parse_vllm_arguments(*flags.vllm_args).value().notes, err);
   print(loaded.value().notes, err);
   return loaded;

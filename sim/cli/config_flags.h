@@ -20,7 +20,8 @@ struct ConfigFlags {
 /// The same without what a command has to print: where the configuration comes from.
 Outcome<ConfigSources> sources_of(const ConfigFlags& flags);
 
-/// The configuration. Which of the engine's flags changed nothing goes to `err`, a line each.
+/// The configuration. Which of the engine's flags changed nothing goes to `err`, a line each, and so do all
+/// mistakes but the last, which is the error.
 Outcome<LoadedConfig> load_config(const ConfigFlags& flags, std::ostream& err);
 
 }  // namespace pinfold::sim

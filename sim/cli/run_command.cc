@@ -64,8 +64,8 @@ class RunFiles {
 
   RunObserver& recorder() { return recorder_; }
 
-  std::optional<InputError> publish(std::span<const OutputFile> files) {
-    if (const auto failure = recorder_.finish()) {
+  std::optional<InputError> publish(const RunResult& result, std::span<const OutputFile> files) {
+    if (const auto failure = recorder_.finish(result.itl)) {
       return unwritable(directory_, failure->name, failure->reason);
     }
     for (const OutputFile& file : files) {
@@ -276,7 +276,8 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
     const std::array<OutputFile, 2> written{
         OutputFile{"summary.json", run_report(result, provenance, ReportFormat::kJson)},
         OutputFile{"config.resolved.json", resolved_json(config)}};
-    if (auto error = files->publish(written)) return fail(err, ExitCode::kDataError, *error);
+    if (auto error = files->publish(result, written))
+      return fail(err, ExitCode::kDataError, *error);
   }
   if (record) {
     if (auto error = record->publish(result)) return fail(err, ExitCode::kDataError, *error);

@@ -219,6 +219,7 @@ std::string rendered(SweepFormat format, const SweepResult& result, const SweepS
 
 ExitCode sweep_command(const SweepCommand& command, std::ostream& out, std::ostream& err) {
   SweepFile read = command.file ? spec_of_file(command) : spec_of_flags(command);
+  for (InputError& error : base_mistakes(read.spec)) read.errors.push_back(std::move(error));
   for (const InputError& error : read.errors) fail(err, ExitCode::kUsageError, error);
   if (!read.errors.empty()) return ExitCode::kUsageError;
 

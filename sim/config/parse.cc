@@ -192,16 +192,17 @@ class ConfigBuilder {
   MaybeError apply_file(std::string_view json, const std::string& name, std::size_t file) {
     const Outcome<JsonValue> document = parse_object(json, name);
     if (!document) return document.error();
-    return apply_document(document.value(), name, file);
+    apply_document(document.value(), name, file);
+    return std::nullopt;
   }
 
   /// The same with a document, or an object of one, that has been parsed.
-  MaybeError apply_document(const JsonValue& document, const std::string& name, std::size_t file) {
+  void apply_document(const JsonValue& document, const std::string& name, std::size_t file) {
     for (const JsonMember& member : document.members) {
       if (member.key != kInclude) continue;
-      if (auto error = apply_includes(member.value, name, file)) return error;
+      note(apply_includes(member.value, name, file));
     }
-    return apply_members(document, name, layer_of(file));
+    apply_members(document, name, layer_of(file));
   }
 
   /// One option of a file, by its path.
@@ -227,21 +228,28 @@ class ConfigBuilder {
   }
 
   /// What needs all options: that each one set has an effect, the relations between them, and the size
-  /// of the pool.
-  MaybeError finish() {
-    if (auto error = choose_pool_source()) return error;
-    for (const Option& option : all_options()) {
-      if (auto error = check_effect(option)) return error;
-    }
+  /// of the pool. Each asks only what was right before it.
+  void finish() {
+    if (!wrong()) note(choose_pool_source());
+    if (wrong()) return;
+    for (const Option& option : all_options()) note(check_effect(option));
+    if (wrong()) return;
     for (const auto rule :
          {&ConfigBuilder::check_ratios, &ConfigBuilder::check_caches, &ConfigBuilder::check_heads,
           &ConfigBuilder::check_budget, &ConfigBuilder::check_ring, &ConfigBuilder::check_drafts,
           &ConfigBuilder::check_store}) {
-      if (auto error = (this->*rule)()) return error;
+      note((this->*rule)());
     }
-    if (auto error = load_device()) return error;
-    return size_pool();
+    if (!wrong()) note(load_device());
+    if (!wrong()) note(size_pool());
   }
+
+  /// A mistake does not keep others from being found.
+  void note(MaybeError error) {
+    if (error) mistakes_.push_back(std::move(*error));
+  }
+  bool wrong() const { return !mistakes_.empty(); }
+  const std::vector<InputError>& mistakes() const { return mistakes_; }
 
   RunConfig& config() { return config_; }
   std::vector<std::string>& notes() { return notes_; }
@@ -275,8 +283,10 @@ class ConfigBuilder {
       if (!text) return with_hint(text.error(), place);
       const Outcome<JsonValue> document = parse_object(text.value(), path);
       if (!document) return with_hint(document.error(), place);
-      if (auto error = apply_members(document.value(), path, included_by(number))) {
-        return with_hint(*error, place);
+      const std::size_t before = mistakes_.size();
+      apply_members(document.value(), path, included_by(number));
+      for (std::size_t n = before; n < mistakes_.size(); ++n) {
+        mistakes_[n] = with_hint(mistakes_[n], place);
       }
     }
     return std::nullopt;
@@ -287,11 +297,8 @@ class ConfigBuilder {
     return error;
   }
 
-  MaybeError apply_members(const JsonValue& document, const std::string& file, Layer layer) {
-    for (const JsonMember& member : document.members) {
-      if (auto error = apply_root_member(member, file, layer)) return error;
-    }
-    return std::nullopt;
+  void apply_members(const JsonValue& document, const std::string& file, Layer layer) {
+    for (const JsonMember& member : document.members) note(apply_root_member(member, file, layer));
   }
 
   MaybeError apply_root_member(const JsonMember& member, const std::string& file, Layer layer) {
@@ -321,10 +328,8 @@ class ConfigBuilder {
     for (const JsonMember& inner : member.value.members) {
       const std::string path = fmt::format("{}.{}", member.key, inner.key);
       const Option* option = find_option(path);
-      if (option == nullptr) return unknown(path, {layer, file, inner.position});
-      if (auto error = apply(*option, inner.value, {layer, file, inner.value.position})) {
-        return error;
-      }
+      note(option == nullptr ? unknown(path, {layer, file, inner.position})
+                             : apply(*option, inner.value, {layer, file, inner.value.position}));
     }
     return std::nullopt;
   }
@@ -619,20 +624,16 @@ class ConfigBuilder {
   RunConfig config_;
   std::vector<Origin> origins_;  // as all_options()
   std::vector<std::string> notes_;
+  std::vector<InputError> mistakes_;
   bool pool_is_given_ = false;
 };
 
 Outcome<LoadedConfig> finish(ConfigBuilder& builder, const ConfigSources& sources) {
-  for (const FlagValue& flag : sources.imported) {
-    if (auto error = builder.apply_flag(flag, kImported)) return *error;
-  }
-  for (const FlagValue& flag : sources.flags) {
-    if (auto error = builder.apply_flag(flag, kFlags)) return *error;
-  }
-  for (const std::string& text : sources.overrides) {
-    if (auto error = builder.apply_override(text)) return *error;
-  }
-  if (auto error = builder.finish()) return *error;
+  for (const FlagValue& flag : sources.imported) builder.note(builder.apply_flag(flag, kImported));
+  for (const FlagValue& flag : sources.flags) builder.note(builder.apply_flag(flag, kFlags));
+  for (const std::string& text : sources.overrides) builder.note(builder.apply_override(text));
+  builder.finish();
+  if (builder.wrong()) return builder.mistakes().front();
   return LoadedConfig{std::move(builder.config()), std::move(builder.notes()),
                       builder.pool_is_given()};
 }
@@ -665,19 +666,21 @@ Outcome<std::string> option_text(const FlagValue& flag) {
   return flag_text(*find_option(flag.path), builder.config());
 }
 
-Outcome<LoadedConfig> load_config(const ConfigSources& sources) {
+Outcome<LoadedConfig> load_config(const ConfigSources& sources, std::vector<InputError>* mistakes) {
   ConfigBuilder builder;
   for (std::size_t file = 0; file < sources.files.size(); ++file) {
-    const Outcome<std::string> text = read_file(sources.files[file], "a configuration (JSON)");
-    if (!text) return text.error();
-    if (auto error = builder.apply_file(text.value(), sources.files[file], file)) return *error;
+    const std::string& path = sources.files[file];
+    const Outcome<std::string> text = read_file(path, "a configuration (JSON)");
+    builder.note(text ? builder.apply_file(text.value(), path, file) : text.error());
   }
   for (std::size_t i = 0; i < sources.documents.size(); ++i) {
     const ConfigDocument& document = sources.documents[i];
     const std::size_t file = sources.files.size() + i;
-    if (auto error = builder.apply_document(document.value, document.file, file)) return *error;
+    builder.apply_document(document.value, document.file, file);
   }
-  return finish(builder, sources);
+  Outcome<LoadedConfig> loaded = finish(builder, sources);
+  if (mistakes != nullptr) *mistakes = builder.mistakes();
+  return loaded;
 }
 
 Outcome<RunConfig> load_config(const std::optional<std::string>& path,
@@ -691,7 +694,7 @@ Outcome<RunConfig> load_config(const std::optional<std::string>& path,
 Outcome<RunConfig> parse_config(std::string_view json, const std::string& name,
                                 std::span<const std::string> overrides) {
   ConfigBuilder builder;
-  if (auto error = builder.apply_file(json, name, 0)) return *error;
+  builder.note(builder.apply_file(json, name, 0));
   ConfigSources sources;
   sources.overrides.assign(overrides.begin(), overrides.end());
   return without_notes(finish(builder, sources));
@@ -704,7 +707,7 @@ Outcome<RunConfig> parse_config(const JsonValue& object, const std::string& name
                     "an object with the configuration");
   }
   ConfigBuilder builder;
-  if (auto error = builder.apply_document(object, name, 0)) return *error;
+  builder.apply_document(object, name, 0);
   ConfigSources sources;
   sources.overrides.assign(overrides.begin(), overrides.end());
   return without_notes(finish(builder, sources));

@@ -48,7 +48,10 @@ struct LoadedConfig {
 /// contradict each other are errors: with line and column in a file, with the flag otherwise. An option
 /// that a later source switches off keeps its details in the earlier one. Whichever of
 /// engine.num_blocks, memory.available_gib and memory.device_gib came last sizes the pool.
-Outcome<LoadedConfig> load_config(const ConfigSources& sources);
+/// The error is the first one; `mistakes`, where given, gets all of them, of the sources in order. What
+/// needs all options is asked once each one is what it may be.
+Outcome<LoadedConfig> load_config(const ConfigSources& sources,
+                                  std::vector<InputError>* mistakes = nullptr);
 
 /// One file, or the defaults, and overrides.
 Outcome<RunConfig> load_config(const std::optional<std::string>& path,

@@ -83,6 +83,10 @@ LatencyStats LatencySamples::stats() {
   stats.p50_ns = percentile(50);
   stats.p90_ns = percentile(90);
   stats.p99_ns = percentile(99);
+  for (std::size_t step = 0; step <= LatencyStats::kSteps; ++step) {
+    const Wide scaled = static_cast<Wide>(stats.samples - 1) * step / LatencyStats::kSteps;
+    stats.distribution_ns.push_back(nth(static_cast<std::uint64_t>(scaled)));
+  }
   return stats;
 }
 

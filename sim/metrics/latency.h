@@ -16,6 +16,9 @@ struct LatencyStats {
   std::int64_t p50_ns = 0;
   std::int64_t p90_ns = 0;
   std::int64_t p99_ns = 0;
+  /// The samples at 0, 1/kSteps, ... 1 of their order, rounded down to one; empty without samples.
+  static constexpr std::size_t kSteps = 200;
+  std::vector<std::int64_t> distribution_ns{};
 };
 
 /// A bag of durations, each with the number of times it occurred: a step gives one inter-token latency

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/scheduler.h"
+#include "sim/metrics/watch.h"
 
 namespace pinfold::sim {
 
@@ -15,8 +16,8 @@ Ledger::Ledger(const LedgerOptions& options)
       crossings_(options.block_size),
       state_slots_(options.state_ids),
       draft_slots_(options.draft_ids) {
-  PINFOLD_CHECK(options.block_size > 0, "ledger", "a block holds at least one position");
-  PINFOLD_CHECK(options.block_ids > 0, "ledger", "id 0 is counted");
+  PINFOLD_WATCH(options.block_size > 0, "ledger", "a block holds at least one position");
+  PINFOLD_WATCH(options.block_ids > 0, "ledger", "id 0 is counted");
   positions_[PositionClass::kFree] = std::int64_t{options.block_ids - 1} * options.block_size;
 }
 
@@ -37,14 +38,14 @@ void Ledger::consume(std::span<const std::byte> records) {
     const Ids ids(records.data() + at, ids_after(record));
     at += ids.size() * sizeof(BlockId);
     take(record, ids);
-    PINFOLD_CHECK(positions_.sum() == usable, "ledger",
+    PINFOLD_WATCH(positions_.sum() == usable, "ledger",
                   "the classes sum to " + std::to_string(positions_.sum()) + " positions of " +
                       std::to_string(usable));
   }
 }
 
 void Ledger::advance_to(std::int64_t now_ns) {
-  PINFOLD_CHECK(now_ns >= now_ns_, "ledger", "time went back");
+  PINFOLD_WATCH(now_ns >= now_ns_, "ledger", "time went back");
   const auto passed = static_cast<std::uint64_t>(now_ns - now_ns_);
   now_ns_ = now_ns;
   for (std::size_t n = 0; n < kPositionClasses; ++n) {
@@ -69,7 +70,7 @@ LedgerTotals Ledger::totals() const {
   totals.capacity_ns = PositionNs{totals.positions} * totals.duration_ns;
   PositionNs all = 0;
   for (const PositionNs part : position_ns_) all += part;
-  PINFOLD_CHECK(all == totals.capacity_ns, "ledger", "position-time does not sum to the capacity");
+  PINFOLD_WATCH(all == totals.capacity_ns, "ledger", "position-time does not sum to the capacity");
   totals.saved_ns = saved_ns_;
   totals.pair_ns = pair_ns_;
   totals.ascending_ns = ascending_ns_;
@@ -158,7 +159,7 @@ Ledger::Sequence* Ledger::find(std::uint32_t id) {
 // Whoever is named by a record does not do what all steady rows do.
 Ledger::Sequence& Ledger::known(const Record& record) {
   Sequence* sequence = find(record.sequence);
-  PINFOLD_CHECK(sequence != nullptr, "ledger",
+  PINFOLD_WATCH(sequence != nullptr, "ledger",
                 "a record of sequence " + std::to_string(record.sequence) + ", which is not live");
   if (sequence->steady) make_explicit(*sequence);
   return *sequence;
@@ -172,7 +173,7 @@ void Ledger::arrive(const Record& record) {
     dead_ = 0;
   }
   const std::size_t at = record.sequence - first_id_;
-  PINFOLD_CHECK(record.sequence >= first_id_ && at >= place_of_.size(), "ledger",
+  PINFOLD_WATCH(record.sequence >= first_id_ && at >= place_of_.size(), "ledger",
                 "sequences do not arrive in the order of their ids");
   place_of_.resize(at + 1, kNone);
   if (places_.empty()) {
@@ -182,18 +183,19 @@ void Ledger::arrive(const Record& record) {
   place_of_[at] = places_.back();
   Sequence& sequence = sequences_[places_.back()];
   places_.pop_back();
-  std::vector<std::uint32_t> table = std::move(sequence.table);  // empty; keeps its capacity
   sequence = Sequence{};
-  sequence.table = std::move(table);
   sequence.id = record.sequence;
   sequence.counts.history = record.count;
 }
 
 void Ledger::forget(std::uint32_t id) {
   Sequence& sequence = *find(id);
-  PINFOLD_CHECK(sequence.table.empty() && sequence.state == 0, "ledger",
+  PINFOLD_WATCH(sequence.table.empty() && sequence.state == 0, "ledger",
                 "sequence " + std::to_string(id) + " ends and owns storage");
   unvisit(sequence);
+  // Its room is for the next that takes blocks: many may wait and hold none.
+  if (sequence.table.capacity() > 0) spare_tables_.push_back(std::move(sequence.table));
+  sequence.table = {};
   places_.push_back(place_of(sequence));
   place_of_[id - first_id_] = kNone;
 }
@@ -228,11 +230,15 @@ void Ledger::recount(Sequence& sequence) {
 void Ledger::append(Sequence& sequence, Ids ids) {
   std::vector<std::uint32_t>& table = sequence.table;
   const std::size_t before = table.size();
+  if (table.capacity() == 0 && !spare_tables_.empty()) {
+    table = std::move(spare_tables_.back());
+    spare_tables_.pop_back();
+  }
   table.resize(before + ids.size());
   Pairs pairs;
   for (std::size_t n = 0; n < ids.size(); ++n) {
     const std::uint32_t block = ids[n];
-    PINFOLD_CHECK(block > 0 && block < blocks_.size(), "ledger", "a block outside the pool");
+    PINFOLD_WATCH(block > 0 && block < blocks_.size(), "ledger", "a block outside the pool");
     const std::size_t entry = before + n;
     table[entry] = block;
     if (entry > 0) pairs.add(table[entry - 1], block);
@@ -261,7 +267,7 @@ void Ledger::acquire(const Record& record, Ids ids) {
   const std::uint32_t place = place_of(sequence);
   for (std::size_t n = 0; n < ids.size(); ++n) {
     Block& block = blocks_[ids[n]];
-    PINFOLD_CHECK(block.owners == 0 && block.holds == 0 && !is_kept(ids[n]), "ledger",
+    PINFOLD_WATCH(block.owners == 0 && block.holds == 0 && !is_kept(ids[n]), "ledger",
                   "block " + std::to_string(ids[n]) + " is issued and is not free");
     block = {1, 0, place};
   }
@@ -280,7 +286,7 @@ void Ledger::pin(const Record& record, Ids ids) {
   const auto first = static_cast<std::uint32_t>(sequence.table.size());
   append(sequence, ids);
   for (std::uint32_t n = 0; n < ids.size(); ++n) {
-    PINFOLD_CHECK(blocks_[ids[n]].owners > 0, "ledger",
+    PINFOLD_WATCH(blocks_[ids[n]].owners > 0, "ledger",
                   "block " + std::to_string(ids[n]) + " is pinned and no table holds it");
     if (is_filling(ids[n])) ++sequence.filling;
     saved_ += block_positions();
@@ -300,7 +306,7 @@ void Ledger::hit(const Record& record, Ids ids) {
   for (std::uint32_t n = 0; n < ids.size(); ++n) {
     const std::uint32_t id = ids[n];
     Block& block = blocks_[id];
-    PINFOLD_CHECK(is_kept(id), "ledger",
+    PINFOLD_WATCH(is_kept(id), "ledger",
                   "block " + std::to_string(id) + " is found and was not published");
     if (is_filling(id)) ++sequence.filling;
     if (block.owners == 0) {
@@ -318,7 +324,7 @@ void Ledger::hit(const Record& record, Ids ids) {
 void Ledger::publish(Ids ids) {
   if (kept_.empty()) kept_.resize(blocks_.size());
   for (std::size_t n = 0; n < ids.size(); ++n) {
-    PINFOLD_CHECK(ids[n] < blocks_.size() && blocks_[ids[n]].owners > 0, "ledger",
+    PINFOLD_WATCH(ids[n] < blocks_.size() && blocks_[ids[n]].owners > 0, "ledger",
                   "block " + std::to_string(ids[n]) + " is published and no table holds it");
     kept_[ids[n]] = 1;
   }
@@ -327,7 +333,7 @@ void Ledger::publish(Ids ids) {
 void Ledger::evict(Ids ids) {
   for (std::size_t n = 0; n < ids.size(); ++n) {
     const Block& block = blocks_[ids[n]];
-    PINFOLD_CHECK(is_kept(ids[n]) && block.owners == 0 && block.holds == 0, "ledger",
+    PINFOLD_WATCH(is_kept(ids[n]) && block.owners == 0 && block.holds == 0, "ledger",
                   "block " + std::to_string(ids[n]) + " is evicted and is not idle");
     kept_[ids[n]] = 0;
   }
@@ -394,7 +400,7 @@ void Ledger::let_go(const Record& record, Ids ids) {
 // The last `count` entries of the table.
 void Ledger::drop_entries(Sequence& sequence, std::size_t count, bool park) {
   std::vector<std::uint32_t>& table = sequence.table;
-  PINFOLD_CHECK(count <= table.size(), "ledger", "more blocks are let go than a table holds");
+  PINFOLD_WATCH(count <= table.size(), "ledger", "more blocks are let go than a table holds");
   const std::size_t kept = table.size() - count;
   const bool filling = sequence.filling > 0;
   PositionCounts unowned;
@@ -434,7 +440,7 @@ void Ledger::unpark(const Record& record, Ids ids) {
 void Ledger::unpark_blocks(Ids ids) {
   for (std::size_t n = 0; n < ids.size(); ++n) {
     Block& block = blocks_[ids[n]];
-    PINFOLD_CHECK(block.holds > 0, "ledger",
+    PINFOLD_WATCH(block.holds > 0, "ledger",
                   "a fence lets go of block " + std::to_string(ids[n]) + " and does not hold it");
     --block.holds;
     if (block.owners > 0 || block.holds > 0) continue;

@@ -219,10 +219,11 @@ class Ledger {
 
   LedgerOptions options_;
   std::vector<Block> blocks_;
-  std::vector<std::uint8_t> kept_;       // published and not evicted since; empty until one is
-  std::vector<Sequence> sequences_;      // live ones, and places to use again:
-  std::vector<std::uint32_t> places_;    // those
-  std::vector<std::uint32_t> place_of_;  // by id, from first_id_ on
+  std::vector<std::uint8_t> kept_;     // published and not evicted since; empty until one is
+  std::vector<Sequence> sequences_;    // live ones, and places to use again:
+  std::vector<std::uint32_t> places_;  // those
+  std::vector<std::vector<std::uint32_t>> spare_tables_;  // empty, with room
+  std::vector<std::uint32_t> place_of_;                   // by id, from first_id_ on
   std::uint32_t first_id_ = 0;
   std::size_t dead_ = 0;  // leading entries of place_of_ that nobody asks for again
 

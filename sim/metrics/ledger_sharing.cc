@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "sim/metrics/ledger.h"
+#include "sim/metrics/watch.h"
 
 namespace pinfold::sim {
 
@@ -29,7 +29,7 @@ void Ledger::share(std::uint32_t id, std::uint32_t entry, Sequence& sequence) {
     block.owner = place;
   }
   Shared& shared = shared_[block.owner];
-  PINFOLD_CHECK(shared.entry == entry, "ledger", "a shared block has two places in tables");
+  PINFOLD_WATCH(shared.entry == entry, "ledger", "a shared block has two places in tables");
   shared.owners.push_back(place_of(sequence));
   sequence.shared_upto = std::max(sequence.shared_upto, entry + 1);
   if (shared.all_full && is_full(sequence)) return count_full_owner(shared, 1);
@@ -45,7 +45,7 @@ void Ledger::leave_shared(Block& block, const Sequence& sequence) {
   const std::uint32_t place = block.owner;
   Shared& shared = shared_[place];
   const auto owner = std::find(shared.owners.begin(), shared.owners.end(), place_of(sequence));
-  PINFOLD_CHECK(owner != shared.owners.end(), "ledger", "a shared block does not know its owner");
+  PINFOLD_WATCH(owner != shared.owners.end(), "ledger", "a shared block does not know its owner");
   *owner = shared.owners.back();
   shared.owners.pop_back();
   if (--block.owners > 1) {
@@ -98,7 +98,7 @@ void Ledger::queue_copy(Sequence& sequence, const Record& record, Ids ids) {
   const std::uint32_t to = ids[1];
   if (record.pool != PoolKind::kBlocks || to == 0) return;  // a slot; a release only
   const auto at = std::find(sequence.table.begin(), sequence.table.end(), to);
-  PINFOLD_CHECK(at != sequence.table.end(), "ledger", "a copy fills a block of another table");
+  PINFOLD_WATCH(at != sequence.table.end(), "ledger", "a copy fills a block of another table");
   // Copies of a step run ahead of it in its lane.
   const std::uint64_t ticket = 2 * (std::uint64_t{planned_} + 1) - 1;
   filling_.push_back(

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "base/check.h"
 #include "sim/metrics/ledger.h"
+#include "sim/metrics/watch.h"
 
 namespace pinfold::sim {
 namespace {
@@ -75,7 +75,7 @@ void Ledger::dispatch(std::uint32_t step) {
     if (sequence.in_batch) flight = {0, 1 + sequence.drafts, 1, true};
     sequence.drafts = 0;
     if (flight.rows > 0) {
-      PINFOLD_CHECK(sequence.flight_count < kFlightsMax, "ledger", "too many steps in flight");
+      PINFOLD_WATCH(sequence.flight_count < kFlightsMax, "ledger", "too many steps in flight");
       flight.step = step;
       sequence.flights[sequence.flight_count++] = flight;
       sequence.counts.in_flight += flight.rows;
@@ -96,7 +96,7 @@ void Ledger::complete(std::uint32_t step, std::uint32_t outcome) {
   pass(step_ticket(step));
   if (outcome == kFailed) lose_flights();
   if (outcome == kFailed || outcome == kBehindFailed) {
-    PINFOLD_CHECK(steady_ == 0, "ledger", "rows are steady across a failed step");
+    PINFOLD_WATCH(steady_ == 0, "ledger", "rows are steady across a failed step");
     done_ = step;
     return;
   }

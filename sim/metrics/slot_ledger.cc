@@ -1,6 +1,6 @@
 #include "sim/metrics/slot_ledger.h"
 
-#include "base/check.h"
+#include "sim/metrics/watch.h"
 
 namespace pinfold::sim {
 namespace {
@@ -23,10 +23,10 @@ SlotClass SlotLedger::class_of(const Owners& owners) {
 }
 
 void SlotLedger::change(std::uint32_t slot, SlotClass owner, bool more) {
-  PINFOLD_CHECK(slot > 0 && slot < owners_.size(), "ledger", "a slot outside its pool");
+  PINFOLD_WATCH(slot > 0 && slot < owners_.size(), "ledger", "a slot outside its pool");
   Owners& owners = owners_[slot];
   std::uint32_t& count = owners[index_of(owner)];
-  PINFOLD_CHECK(more || count > 0, "ledger", "a slot loses an owner that it does not have");
+  PINFOLD_WATCH(more || count > 0, "ledger", "a slot loses an owner that it does not have");
   --now_[index_of(class_of(owners))];
   count = more ? count + 1 : count - 1;
   ++now_[index_of(class_of(owners))];
@@ -67,7 +67,7 @@ SlotTotals SlotLedger::totals() const {
   totals.at_peak = at_peak_;
   PositionNs all = 0;
   for (const PositionNs part : slot_ns_) all += part;
-  PINFOLD_CHECK(all == totals.capacity_ns, "ledger", "slot-time does not sum to the capacity");
+  PINFOLD_WATCH(all == totals.capacity_ns, "ledger", "slot-time does not sum to the capacity");
   return totals;
 }
 

@@ -30,6 +30,7 @@ const char* name_of(BlockState state) {
     case BlockState::kShared: return "shared";
     case BlockState::kParked: return "parked";
     case BlockState::kTaken: return "taken";
+    case BlockState::kIdle: return "idle";
   }
   return "?";
 }

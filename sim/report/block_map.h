@@ -20,8 +20,9 @@ enum class BlockState : std::uint8_t {
   kShared,     // in several tables
   kParked,     // in no table, held by a fence: its owner ended, or shrank
   kTaken,      // the same, after its owner was preempted
+  kIdle,       // in no table, its content kept for whoever has the same prefix
 };
-inline constexpr std::size_t kBlockStates = 6;
+inline constexpr std::size_t kBlockStates = 7;
 /// In the order of the numbers.
 const char* name_of(BlockState state);
 
@@ -48,9 +49,9 @@ class BlockMap {
   /// Time goes on; to be called before what happens at `now_ns`.
   void advance(std::int64_t now_ns);
   void change(BlockId block, BlockState state, std::uint32_t owner);
-  /// A sequence is preempted while `owned` blocks are not free.
+  /// A sequence is preempted while `owned` blocks have an owner.
   void preempted(std::uint32_t owned);
-  /// So many blocks are not free now.
+  /// So many blocks have an owner now.
   void occupied(std::uint32_t owned);
   /// Ends the picture at the time that was told last.
   void finish();

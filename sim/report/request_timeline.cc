@@ -25,6 +25,7 @@ const char* word_of(Kind kind) {
     case Kind::kDecode: return "decode";
     case Kind::kSitOut: return "sit_out";
     case Kind::kPreempt: return "preempt";
+    case Kind::kFork: return "fork";
     case Kind::kForkMissed: return "fork_missed";
     case Kind::kDemote: return "demote";
     case Kind::kEnd: return "end";
@@ -56,6 +57,9 @@ const char* word_of(EndReason reason) {
 }
 
 EndReason end_reason(const TimelineEvent& event) { return static_cast<EndReason>(event.c); }
+
+/// What happens to one of several sequences; the others happen to the request.
+bool has_sample(Kind kind) { return kind != Kind::kArrive && kind != Kind::kFirstToken; }
 
 /// "3 blocks", "1 block".
 std::string count(std::uint64_t number, std::string_view noun) {
@@ -116,6 +120,8 @@ std::string sentence(const TimelineEvent& event) {
     case Kind::kPreempt:
       return fmt::format("preempted: lets go {}, keeps {}, {} in flight", count(event.c, "block"),
                          count(event.a, "known token"), count(event.b, "row"));
+    case Kind::kFork:
+      return fmt::format("forked: shares its parent's blocks up to position {}", event.a);
     case Kind::kForkMissed: return "its fork is missed: an ordinary request from here";
     case Kind::kDemote: return "demoted: its pins are dropped, it waits with its whole prompt";
     case Kind::kEnd:
@@ -132,6 +138,7 @@ void write_event(JsonWriter& json, const TimelineEvent& event) {
   json.open_object();
   json.key("time_s").number(seconds(event.at_ns, 9));
   json.key("event").string(word_of(event.kind));
+  number("sample", event.sample);
   switch (event.kind) {
     case Kind::kArrive:
       number("prompt_tokens", event.a);
@@ -149,6 +156,7 @@ void write_event(JsonWriter& json, const TimelineEvent& event) {
       number("step", event.c);
       break;
     case Kind::kDecode: number("known_tokens", event.a); break;
+    case Kind::kFork: number("tokens", event.a); break;
     case Kind::kSitOut: number("steps", event.a); break;
     case Kind::kPreempt:
       number("known_tokens", event.a);
@@ -170,50 +178,99 @@ void write_event(JsonWriter& json, const TimelineEvent& event) {
 
 }  // namespace
 
-TimelineEvent& RequestTimeline::add(Kind kind, std::int64_t at_ns) {
+TimelineEvent& RequestTimeline::add(Sequence& sequence, Kind kind, std::int64_t at_ns) {
+  sequence.waits_in = kNoEvent;
+  sequence.preempted_in = kNoEvent;
   TimelineEvent& event = events_.emplace_back();
   event.kind = kind;
+  event.sample = sequence.sample;
   event.at_ns = at_ns;
   return event;
 }
 
+std::vector<TimelineEvent> RequestTimeline::events() const {
+  std::vector<TimelineEvent> sorted = events_;
+  // A stretch of waiting is told when it is over and stands where it began.
+  std::stable_sort(
+      sorted.begin(), sorted.end(),
+      [](const TimelineEvent& a, const TimelineEvent& b) { return a.at_ns < b.at_ns; });
+  return sorted;
+}
+
+std::array<std::int64_t, kWaits> RequestTimeline::waited_ns() const {
+  std::array<std::int64_t, kWaits> sum_ns{};
+  for (const Sequence& sequence : sequences_) {
+    for (std::size_t i = 0; i < kWaits; ++i) sum_ns[i] += sequence.waited_ns[i];
+  }
+  return sum_ns;
+}
+
 void RequestTimeline::on_arrival(std::uint32_t request, std::int64_t arrival_ns) {
   if (request != request_) return;
-  TimelineEvent& event = add(Kind::kArrive, arrival_ns);
+  TimelineEvent& event = events_.emplace_back();
+  event.kind = Kind::kArrive;
+  event.at_ns = arrival_ns;
   event.a = asked_.prompt;
   event.b = asked_.output;
   arrival_ns_ = arrival_ns;
-  waiting_ = true;
+}
+
+// A sample is a fork of the one that computes the prompt: it is in no queue.
+void RequestTimeline::on_sequence(SequenceId id, std::uint32_t request, std::uint32_t sample) {
+  if (request != request_) return;
+  Sequence& added = sequences_.emplace_back();
+  added.id = value_of(id);
+  added.sample = sample;
+  if (sample == 0) enqueue(added, arrival_ns_);
+}
+
+void RequestTimeline::on_end(std::uint32_t request, std::int64_t now_ns) {
+  if (request != request_ || !sequences_.empty()) return;
+  TimelineEvent& event = events_.emplace_back();
+  event.kind = Kind::kEnd;
+  event.at_ns = now_ns;
+  event.c = static_cast<std::uint64_t>(EndReason::kAborted);
+}
+
+void RequestTimeline::enqueue(Sequence& sequence, std::int64_t since_ns) {
+  sequence.queued = true;
+  sequence.told_ns = since_ns;
 }
 
 void RequestTimeline::on_wait(Cause cause, std::int64_t from_ns, std::int64_t to_ns) {
-  if (!waiting_) return;
-  // A plan sees what has arrived by its time; what comes behind it waits for the step.
-  if (arrival_ns_ <= from_ns) {
-    add_wait(wait_of(cause), from_ns, to_ns);
-  } else {
-    add_wait(Wait::kStep, arrival_ns_, to_ns);
+  for (Sequence& sequence : sequences_) {
+    if (!sequence.queued) continue;
+    // A plan sees what has arrived by its time; what comes behind it waits for the step.
+    if (sequence.told_ns <= from_ns) {
+      add_wait(sequence, Wait::kStep, from_ns);
+      add_wait(sequence, wait_of(cause), to_ns);
+    } else {
+      add_wait(sequence, Wait::kStep, to_ns);
+    }
+    // It ended while it waited, and this was the last to be told of it.
+    if (sequence.over) sequence.queued = false;
   }
 }
 
-void RequestTimeline::add_wait(Wait wait, std::int64_t from_ns, std::int64_t to_ns) {
-  if (from_ns == to_ns) return;
-  waited_ns_[static_cast<std::size_t>(wait)] += to_ns - from_ns;
-  // The reason changes with every pass of the scheduler: a stretch of waiting is one event.
-  // A preempted request's first token may come late, in the middle of one.
-  std::size_t at = events_.size();
-  if (at > 0 && events_[at - 1].kind == Kind::kFirstToken && events_[at - 1].at_ns > from_ns) --at;
-  if (at == 0 || events_[at - 1].kind != Kind::kWait) {
-    TimelineEvent event{.kind = Kind::kWait};
-    event.at_ns = from_ns;
-    events_.insert(events_.begin() + static_cast<std::ptrdiff_t>(at), event);
-    ++at;
+// From what was told before. The reason changes with every pass of the scheduler: a stretch of waiting
+// is one event.
+void RequestTimeline::add_wait(Sequence& sequence, Wait wait, std::int64_t to_ns) {
+  if (to_ns <= sequence.told_ns) return;
+  const std::int64_t waited_ns = to_ns - sequence.told_ns;
+  if (sequence.waits_in == kNoEvent) {
+    add(sequence, Kind::kWait, sequence.told_ns);
+    sequence.waits_in = events_.size() - 1;
   }
-  events_[at - 1].waited_ns[static_cast<std::size_t>(wait)] += to_ns - from_ns;
+  events_[sequence.waits_in].waited_ns[static_cast<std::size_t>(wait)] += waited_ns;
+  sequence.waited_ns[static_cast<std::size_t>(wait)] += waited_ns;
+  sequence.told_ns = to_ns;
 }
 
 void RequestTimeline::on_first_token(std::uint32_t request, std::int64_t now_ns) {
-  if (request == request_) add(Kind::kFirstToken, now_ns);
+  if (request != request_) return;
+  TimelineEvent& event = events_.emplace_back();
+  event.kind = Kind::kFirstToken;
+  event.at_ns = now_ns;
 }
 
 void RequestTimeline::on_records(std::span<const std::byte> records, std::int64_t now_ns) {
@@ -223,74 +280,96 @@ void RequestTimeline::on_records(std::span<const std::byte> records, std::int64_
     at += sizeof record + ids_after(record) * sizeof(BlockId);
     if (record.verb == Verb::kStep) {
       ++steps_;
-    } else if (record.sequence == request_) {
-      take(record, now_ns);
+      continue;
+    }
+    for (Sequence& sequence : sequences_) {
+      if (!sequence.over && sequence.id == record.sequence) take(sequence, record, now_ns);
     }
   }
 }
 
-void RequestTimeline::take(const Record& record, std::int64_t now_ns) {
+void RequestTimeline::take(Sequence& sequence, const Record& record, std::int64_t now_ns) {
   switch (record.verb) {
-    case Verb::kAnswer: take_answer(record, now_ns); return;
+    case Verb::kAnswer: take_answer(sequence, record, now_ns); return;
     case Verb::kAcquire:
     case Verb::kPin:
     case Verb::kHit:
-      if (record.pool == PoolKind::kBlocks) blocks_ += record.count;
-      blocks_most_ = std::max(blocks_most_, blocks_);
+      if (record.pool == PoolKind::kBlocks) sequence.blocks += record.count;
+      sequence.blocks_most = std::max(sequence.blocks_most, sequence.blocks);
       return;
     case Verb::kRelease:
-    case Verb::kPark: {
+    case Verb::kPark:
       // A preempted sequence lets go behind the record that says so.
       if (record.pool != PoolKind::kBlocks) return;
-      blocks_ -= std::min<std::uint64_t>(blocks_, record.count);
-      if (!events_.empty() && events_.back().kind == Kind::kPreempt) {
-        events_.back().c += record.count;
-      }
+      sequence.blocks -= std::min<std::uint64_t>(sequence.blocks, record.count);
+      if (sequence.preempted_in != kNoEvent) events_[sequence.preempted_in].c += record.count;
       return;
-    }
     case Verb::kChunk: {
-      TimelineEvent& event = add(Kind::kChunk, now_ns);
+      TimelineEvent& event = add(sequence, Kind::kChunk, now_ns);
       event.a = record.aux;
       event.b = record.count;
       event.c = steps_ + 1;
       return;
     }
-    case Verb::kJoin: add(Kind::kDecode, now_ns).a = record.count; return;
-    case Verb::kSitOut:
-      if (events_.empty() || events_.back().kind != Kind::kSitOut) add(Kind::kSitOut, now_ns);
+    case Verb::kJoin: add(sequence, Kind::kDecode, now_ns).a = record.count; return;
+    case Verb::kSitOut: {
+      const bool goes_on = !events_.empty() && events_.back().kind == Kind::kSitOut &&
+                           events_.back().sample == sequence.sample;
+      if (!goes_on) add(sequence, Kind::kSitOut, now_ns);
       ++events_.back().a;
       return;
+    }
     case Verb::kPreempt: {
-      TimelineEvent& event = add(Kind::kPreempt, now_ns);
+      TimelineEvent& event = add(sequence, Kind::kPreempt, now_ns);
       event.a = record.count;
       event.b = record.aux;
-      waiting_ = true;
+      sequence.preempted_in = events_.size() - 1;
+      enqueue(sequence, now_ns);
       return;
     }
-    case Verb::kForkMissed: add(Kind::kForkMissed, now_ns); return;
-    case Verb::kDemote: add(Kind::kDemote, now_ns); return;
+    // It holds its parent's blocks and is in no queue, whatever it did before.
+    case Verb::kFork:
+      sequence.queued = false;
+      sequence.waited_ns = {};
+      add(sequence, Kind::kFork, now_ns).a = record.count;
+      return;
+    case Verb::kForkMissed:
+      sequence.waited_ns = {};
+      add(sequence, Kind::kForkMissed, now_ns);
+      enqueue(sequence, now_ns);
+      return;
+    case Verb::kDemote:
+      add(sequence, Kind::kDemote, now_ns);
+      enqueue(sequence, now_ns);
+      return;
     case Verb::kEnd: {
-      TimelineEvent& event = add(Kind::kEnd, now_ns);
-      event.a = record.count;
-      event.b = blocks_most_;
+      TimelineEvent& event = add(sequence, Kind::kEnd, now_ns);
+      // A sample's first token came out of the prompt's step.
+      event.a = std::uint64_t{record.count} + (sequence.sample > 0 ? 1 : 0);
+      event.b = sequence.blocks_most;
       event.c = record.detail;
-      waiting_ = false;
+      sequence.over = true;
+      sequence.queued = sequence.queued && sequence.told_ns < now_ns;
       return;
     }
     default: return;
   }
 }
 
-void RequestTimeline::take_answer(const Record& record, std::int64_t now_ns) {
+void RequestTimeline::take_answer(Sequence& sequence, const Record& record, std::int64_t now_ns) {
   const auto answer = static_cast<Answer>(record.detail & 0xFF);
+  // Taken in by the plan behind its arrival, when waits had been told already.
+  if (answer == Answer::kOk && sequence.queued) add_wait(sequence, Wait::kStep, now_ns);
   const Kind kind = answer == Answer::kOk      ? Kind::kAdmit
                     : answer == Answer::kLater ? Kind::kLater
                                                : Kind::kNever;
-  TimelineEvent& event = add(kind, now_ns);
+  TimelineEvent& event = add(sequence, kind, now_ns);
   event.a = record.count;
   event.b = record.aux;
   event.wait = wait_of(static_cast<Cause>(record.detail >> 8));
-  if (answer != Answer::kLater) waiting_ = false;
+  if (answer == Answer::kLater) return;
+  sequence.queued = false;
+  if (answer == Answer::kNever) sequence.waited_ns = {};  // it waited for nothing
 }
 
 std::string timeline_text(const RequestTimeline& timeline, const Provenance& provenance) {
@@ -298,7 +377,10 @@ std::string timeline_text(const RequestTimeline& timeline, const Provenance& pro
   if (timeline.events().empty()) text += "It never arrived: the run ended before.\n";
   text += fmt::format("{:>16}   event\n", "time (s)");
   for (const TimelineEvent& event : timeline.events()) {
-    text += fmt::format("{:>16}   {}\n", seconds(event.at_ns, 6), sentence(event));
+    const std::string of = timeline.samples() > 1 && has_sample(event.kind)
+                               ? fmt::format("sample {} ", event.sample)
+                               : "";
+    text += fmt::format("{:>16}   {}{}\n", seconds(event.at_ns, 6), of, sentence(event));
   }
   text += fmt::format("Waited {}", parts_of(timeline.waited_ns()));
   return text + fmt::format("\nConfiguration {}, seed {}, version {}\n", provenance.config_digest,

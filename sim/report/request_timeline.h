@@ -27,48 +27,69 @@ struct TimelineEvent {
     kDecode,      // a decode row joins the batch; a: known tokens
     kSitOut,      // a: steps in a row
     kPreempt,     // a: known tokens kept, b: rows in flight, c: blocks let go
+    kFork,        // a: tokens that it has in common with its parent
     kForkMissed,  //
     kDemote,      //
     kEnd,         // a: tokens, b: the most blocks it held, c: EndReason
   };
   Kind kind;
+  std::uint32_t sample = 0;  // of the request's sequences
   std::int64_t at_ns = 0;
   std::array<std::int64_t, kWaits> waited_ns{};  // by reason
   Wait wait = Wait::kStep;
   std::uint64_t a = 0, b = 0, c = 0;
 };
 
-/// Collects one request's events while the run happens.
+/// Collects one request's events while the run happens: those of all its sequences, where it asks for
+/// several completions or others are forked for it.
 class RequestTimeline final : public RunObserver {
  public:
   RequestTimeline(std::uint32_t request, const TraceRequest& asked)
       : request_(request), asked_(asked) {}
 
   void on_arrival(std::uint32_t request, std::int64_t arrival_ns) override;
+  void on_sequence(SequenceId id, std::uint32_t request, std::uint32_t sample) override;
+  void on_end(std::uint32_t request, std::int64_t now_ns) override;
   void on_wait(Cause cause, std::int64_t from_ns, std::int64_t to_ns) override;
   void on_records(std::span<const std::byte> records, std::int64_t now_ns) override;
   void on_first_token(std::uint32_t request, std::int64_t now_ns) override;
 
   std::uint32_t request() const { return request_; }
-  const std::vector<TimelineEvent>& events() const { return events_; }
-  /// Waiting time by reason; it sums to the time that the request waited.
-  const std::array<std::int64_t, kWaits>& waited_ns() const { return waited_ns_; }
+  /// Sequences that it had: 1, more with samples, 0 if it was given up before.
+  std::size_t samples() const { return sequences_.size(); }
+  /// In the order of time.
+  std::vector<TimelineEvent> events() const;
+  /// Waiting time in the queue by reason, of all its sequences; requests.csv has the same.
+  std::array<std::int64_t, kWaits> waited_ns() const;
 
  private:
-  void take(const Record& record, std::int64_t now_ns);
-  void take_answer(const Record& record, std::int64_t now_ns);
-  void add_wait(Wait wait, std::int64_t from_ns, std::int64_t to_ns);
-  TimelineEvent& add(TimelineEvent::Kind kind, std::int64_t at_ns);
+  static constexpr std::size_t kNoEvent = SIZE_MAX;
+
+  struct Sequence {
+    std::uint32_t id = 0;
+    std::uint32_t sample = 0;
+    bool queued = false;
+    bool over = false;                // its id may be another's from here on
+    std::int64_t told_ns = 0;         // what is said of its waiting reaches up to here
+    std::size_t waits_in = kNoEvent;  // the event that holds the stretch it waits in
+    std::size_t preempted_in = kNoEvent;
+    std::uint64_t blocks = 0;
+    std::uint64_t blocks_most = 0;
+    std::array<std::int64_t, kWaits> waited_ns{};
+  };
+
+  void take(Sequence& sequence, const Record& record, std::int64_t now_ns);
+  void take_answer(Sequence& sequence, const Record& record, std::int64_t now_ns);
+  void enqueue(Sequence& sequence, std::int64_t since_ns);
+  void add_wait(Sequence& sequence, Wait wait, std::int64_t to_ns);
+  TimelineEvent& add(Sequence& sequence, TimelineEvent::Kind kind, std::int64_t at_ns);
 
   std::uint32_t request_;
   TraceRequest asked_;
-  std::vector<TimelineEvent> events_;
-  std::array<std::int64_t, kWaits> waited_ns_{};
+  std::vector<TimelineEvent> events_;  // in the order in which they were told
+  std::vector<Sequence> sequences_;    // by sample
   std::int64_t arrival_ns_ = 0;
-  bool waiting_ = false;
   std::uint64_t steps_ = 0;  // dispatched so far
-  std::uint64_t blocks_ = 0;
-  std::uint64_t blocks_most_ = 0;
 };
 
 std::string timeline_text(const RequestTimeline& timeline, const Provenance& provenance);

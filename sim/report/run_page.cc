@@ -11,14 +11,14 @@
 #include "sim/config/decimal.h"
 #include "sim/config/json_writer.h"
 #include "sim/core/wait_reason.h"
+#include "sim/metrics/latency.h"
 #include "sim/report/run_recorder.h"
 
 namespace pinfold::sim {
 namespace {
 
 constexpr std::int64_t kNone = -1;
-constexpr std::size_t kQuantiles = 200;  // steps of a distribution
-constexpr std::size_t kLongest = 30;     // requests in the waterfall
+constexpr std::size_t kLongest = 30;  // requests in the waterfall
 constexpr std::size_t kVictims = 12;
 constexpr std::size_t kPreemptionsMost = 20'000;
 constexpr std::size_t kBins = 80;  // of arrivals, for waiting over time
@@ -155,8 +155,8 @@ void write_distribution(JsonWriter& json, std::string_view name,
   json.key(name).open_object();
   json.key("samples").integer(values.size());
   json.key("ms").open_array();
-  for (std::size_t i = 0; !values.empty() && i <= kQuantiles; ++i) {
-    json.number(milliseconds(values[(values.size() - 1) * i / kQuantiles], 3));
+  for (std::size_t i = 0; !values.empty() && i <= LatencyStats::kSteps; ++i) {
+    json.number(milliseconds(values[(values.size() - 1) * i / LatencyStats::kSteps], 3));
   }
   json.close();
   json.close();

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "sim/config/decimal.h"
 #include "sim/config/json_writer.h"
 #include "sim/metrics/latency.h"
+#include "sim/metrics/watch.h"
 #include "sim/record/journal_records.h"
 
 namespace pinfold::sim {
@@ -170,11 +170,13 @@ void RunRecorder::take(const Record& record, std::span<const BlockId> ids) {
       if (record.pool == PoolKind::kBlocks) save_blocks(ids);
       return;
     case Verb::kKeys:
-    case Verb::kPublish:
-    case Verb::kEvict:
     case Verb::kLoad:
     case Verb::kStored:
     case Verb::kLoaded: return;
+    case Verb::kPublish: publish(ids, true); return;
+    case Verb::kEvict:
+      if (record.pool == PoolKind::kBlocks) publish(ids, false);
+      return;
     case Verb::kCopyQueued:
       if (ids[1] == kNoBlock) return;
       ++now_[Column::kCopies];
@@ -296,6 +298,7 @@ void RunRecorder::settle(std::uint32_t id, Block& block, std::uint32_t owner,
   } else if (block.holds > 0) {
     state = block.taken ? BlockState::kTaken : BlockState::kParked;
   } else {
+    if (block.published) state = BlockState::kIdle;
     owner = request = kNoOwner;
   }
   if (state == block.state && owner == block.owner) return;
@@ -305,6 +308,20 @@ void RunRecorder::settle(std::uint32_t id, Block& block, std::uint32_t owner,
   block.owner = owner;
   block.request = request;
   map_.change(BlockId{id}, state, request);
+}
+
+std::int64_t RunRecorder::blocks_owned() const {
+  return std::int64_t{options_.block_ids} - 1 -
+         blocks_in_[static_cast<std::size_t>(BlockState::kFree)] -
+         blocks_in_[static_cast<std::size_t>(BlockState::kIdle)];
+}
+
+void RunRecorder::publish(std::span<const BlockId> ids, bool findable) {
+  for (const BlockId id : ids) {
+    Block& block = blocks_[index_of(id)];
+    block.published = findable;
+    settle(index_of(id), block, block.owner, block.request);
+  }
 }
 
 void RunRecorder::commit_blocks(Live& live, std::uint32_t rows) {
@@ -328,7 +345,7 @@ RunRecorder::Live* RunRecorder::find(std::uint32_t sequence) {
 
 RunRecorder::Live& RunRecorder::live(std::uint32_t sequence) {
   Live* const found = find(sequence);
-  PINFOLD_CHECK(found != nullptr, "journal", "a record of a sequence that nobody added");
+  PINFOLD_WATCH(found != nullptr, "journal", "a record of a sequence that nobody added");
   return *found;
 }
 
@@ -467,8 +484,7 @@ void RunRecorder::preempt(const Record& record) {
   victim.preempted_at_ns = now_.at_ns;
   victim.rows = 0;
   enqueue(record.sequence, victim, now_.at_ns);
-  const std::int64_t owned = std::int64_t{options_.block_ids} - 1 - blocks_in_[0];
-  map_.preempted(static_cast<std::uint32_t>(owned));
+  map_.preempted(static_cast<std::uint32_t>(blocks_owned()));
 }
 
 // The victim has let go: its attempt ends here and the next one begins.
@@ -645,7 +661,7 @@ void RunRecorder::note_drafts(const Record& record) {
 
 void RunRecorder::sample() {
   const auto in = [this](BlockState state) { return blocks_in_[static_cast<std::size_t>(state)]; };
-  now_[Column::kBlocksOwned] = std::int64_t{options_.block_ids} - 1 - in(BlockState::kFree);
+  now_[Column::kBlocksOwned] = blocks_owned();
   now_[Column::kBlocksReserved] = in(BlockState::kReserved);
   now_[Column::kBlocksCommitted] = in(BlockState::kCommitted);
   now_[Column::kBlocksShared] = in(BlockState::kShared);
@@ -678,7 +694,7 @@ void RunRecorder::write_counters() {
   }
 }
 
-std::string RunRecorder::recording_json() const {
+std::string RunRecorder::recording_json(const LatencyStats& inter_token) const {
   JsonWriter json;
   json.open_object();
   json.key("format").integer(1);
@@ -708,11 +724,17 @@ std::string RunRecorder::recording_json() const {
   places("proposed_by_place", proposed_);
   places("accepted_by_place", accepted_);
   json.close();
+  json.key("inter_token").open_object();
+  json.key("samples").integer(inter_token.samples);
+  json.key("ms").open_array();
+  for (const std::int64_t ns : inter_token.distribution_ns) json.number(milliseconds(ns, 3));
+  json.close();
+  json.close();
   json.close();
   return json.finish();
 }
 
-std::optional<FileFailure> RunRecorder::finish() {
+std::optional<FileFailure> RunRecorder::finish(const LatencyStats& inter_token) {
   flush_steps();
   if (!departed_.empty()) on_wait(Cause::kNone, now_.at_ns, now_.at_ns);
   for (auto& [sequence, unfinished] : live_) {
@@ -731,7 +753,7 @@ std::optional<FileFailure> RunRecorder::finish() {
   };
   whole("timeline.csv", timeline_csv(timeline_, ledger_.has_value()));
   whole("blockmap.json", map_.json(options_.block_size));
-  whole("recording.json", recording_json());
+  whole("recording.json", recording_json(inter_token));
   std::optional<FileFailure> failure;
   for (auto& [name, file] : files_) {
     const int reason = file.close();

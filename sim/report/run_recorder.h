@@ -15,6 +15,7 @@
 
 #include "sim/core/run_observer.h"
 #include "sim/core/wait_reason.h"
+#include "sim/metrics/latency.h"
 #include "sim/metrics/ledger.h"
 #include "sim/report/block_map.h"
 #include "sim/report/file_writer.h"
@@ -65,8 +66,9 @@ class RunRecorder final : public RunObserver {
   void on_records(std::span<const std::byte> records, std::int64_t now_ns) override;
   void on_first_token(std::uint32_t request, std::int64_t now_ns) override;
 
-  /// Completes and closes all files. The first that could not be written, if any.
-  std::optional<FileFailure> finish();
+  /// Completes and closes all files; `inter_token` is the run's. The first that could not be written,
+  /// if any.
+  std::optional<FileFailure> finish(const LatencyStats& inter_token);
 
   /// How often drafts were proposed at each place of a verify row, and accepted there.
   static constexpr std::size_t kDraftPlaces = 16;
@@ -124,6 +126,7 @@ class RunRecorder final : public RunObserver {
     std::uint16_t holds = 0;
     bool committed = false;
     bool taken = false;
+    bool published = false;
     BlockState state = BlockState::kFree;
     std::uint32_t owner = kNoOwner;    // a sequence
     std::uint32_t request = kNoOwner;  // the owner's
@@ -170,6 +173,8 @@ class RunRecorder final : public RunObserver {
   void take_ids(const Record& record, std::span<const BlockId> ids);
   void take_blocks(const Record& record, std::span<const BlockId> ids);
   void save_blocks(std::span<const BlockId> ids);
+  std::int64_t blocks_owned() const;
+  void publish(std::span<const BlockId> ids, bool findable);
   void settle(std::uint32_t id, Block& block, std::uint32_t owner, std::uint32_t request);
   void commit_blocks(Live& live, std::uint32_t rows);
 
@@ -201,7 +206,7 @@ class RunRecorder final : public RunObserver {
 
   void sample();
   void write_counters();
-  std::string recording_json() const;
+  std::string recording_json(const LatencyStats& inter_token) const;
 
   RecorderOptions options_;
   std::function<std::string(std::string_view)> path_of_;

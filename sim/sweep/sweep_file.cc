@@ -137,6 +137,12 @@ class SweepFileReader {
       bool known = false;
       for (const SweepTrace& trace : result_.spec.traces) known |= trace.name == paths[i].text;
       if (known) note(paths[i], key, "each trace once");
+      std::error_code unknown;
+      if (std::filesystem::status(beside(paths[i].text), unknown).type() ==
+          std::filesystem::file_type::not_found) {
+        note(paths[i].position, key, "no file of this name", "a request trace",
+             fmt::format("looked for {}", beside(paths[i].text)));
+      }
       result_.spec.traces.push_back({paths[i].text, beside(paths[i].text)});
     }
   }

@@ -86,14 +86,19 @@ bool advance(std::vector<std::size_t>& steps, const std::vector<SweepAxis>& axes
 
 }  // namespace
 
-Outcome<SweepPlan> plan_sweep(const SweepSpec& spec) {
-  const Outcome<LoadedConfig> base = load_config(spec.base);
-  if (!base) {
-    InputError error = base.error();
+std::vector<InputError> base_mistakes(const SweepSpec& spec) {
+  std::vector<InputError> mistakes;
+  if (load_config(spec.base, &mistakes)) return {};
+  for (InputError& error : mistakes) {
     error.hint += fmt::format("{}a sweep's base configuration has to be valid without its settings",
                               error.hint.empty() ? "" : "; ");
-    return error;
   }
+  return mistakes;
+}
+
+Outcome<SweepPlan> plan_sweep(const SweepSpec& spec) {
+  const Outcome<LoadedConfig> base = load_config(spec.base);
+  if (!base) return base.error();
   SweepPlan plan;
   plan.seeds = std::max<std::size_t>(spec.seeds.size(), 1);
   std::size_t cells = spec.traces.size() * plan.seeds;

@@ -36,8 +36,11 @@ struct SweepPlan {
 
 inline constexpr std::size_t kMostCells = 100'000;
 
-/// The cells of a spec that passed check_spec. An error is one of the base configuration, which must be
-/// valid without any setting of the axes: it says which memory is held. Settings that do not go
+/// What is wrong with the base configuration. It must be valid without any setting of the axes: it says
+/// which memory is held.
+std::vector<InputError> base_mistakes(const SweepSpec& spec);
+
+/// The cells of a spec that passed check_spec, on a base without mistakes. Settings that do not go
 /// together make an invalid cell and no error.
 Outcome<SweepPlan> plan_sweep(const SweepSpec& spec);
 

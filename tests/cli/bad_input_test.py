@@ -219,6 +219,27 @@ def bad_output_directories(suite):
                ["which this user may not write"])
 
 
+def all_mistakes(suite):
+    """Every mistake of a configuration is said, in order, each with its place; what needs all options comes after them."""
+    suite.write("c.json", '{"engine": {"num_blocks": "many",\n "block_size": 0, "max_num_seq": 3},\n"seeed": 1}')
+    said = suite.run("run", "t.csv", "--config", "c.json", "--set", "engine.overlap=9", "--set", "model.window_tokens=5")
+    found = [line.removeprefix("pinfold: error: ").split(": found")[0] for line in said.err.splitlines()]
+    suite.check("all mistakes are said at once", said.status == 2 and said.out == "" and found == [
+        "c.json:1:27: engine.num_blocks", "c.json:2:16: engine.block_size", "c.json:2:19: engine.max_num_seq", "c.json:3:1: seeed",
+        "--set engine.overlap=9: engine.overlap"], said.err)
+    said = suite.run("run", "t.csv", "--set", "model.window_tokens=5", "--set", "cost.variant=x")
+    suite.check("then all without effect", said.status == 2 and said.err.count("an option without effect") == 2, said.err)
+    said = suite.run("run", "t.csv", "--set", "model.compression_ratios=[3]", "--set", "engine.max_num_seqs=9000", "--set",
+                     "engine.max_num_batched_tokens=100")
+    suite.check("then all that do not go together", said.status == 2 and len(said.err.splitlines()) == 2 and
+                "compression ratio 3" in said.err and "max_num_seqs = 9000" in said.err, said.err)
+    suite.write("inner.json", '{"engine": {"block_size": 0}}')
+    suite.write("c.json", '{"include": ["inner.json", "missing.json"], "seeed": 1}')
+    said = suite.run("run", "t.csv", "--config", "c.json")
+    suite.check("those of included files too, with the file that includes them", said.status == 2 and
+                len(said.err.splitlines()) == 3 and said.err.count("included by c.json:1:") == 2 and "seeed" in said.err, said.err)
+
+
 def main():
     suite = Suite()
     (suite.scratch / "directory").mkdir()
@@ -233,6 +254,7 @@ def main():
         expect(suite, f"an override with {what}", 2, ["run", "t.csv", "-o", "result", *args], parts)
     for what, args, *parts in USAGE:
         expect(suite, f"a command line with {what}", 2, args, parts)
+    all_mistakes(suite)
     bad_output_directories(suite)
     return suite.finish()
 

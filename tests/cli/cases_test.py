@@ -47,7 +47,8 @@ def correct(suite, path):
 
 
 def mutated(program, path, mutant, expected):
-    status, out, err = run(program, "run", path, "--mutant", mutant, *CHECKED)
+    # The ledger would find some of these too, in its own words.
+    status, out, err = run(program, "run", path, "--mutant", mutant, *CHECKED, "--ledger", "off")
     found = json.loads(out) if out.startswith("{") else {"verdict": err, "verdict_detail": err}
     said = {"check": check_of(found), "verdict": found["verdict"]}
     return [(f"{path.name} with {mutant}: {expected}", status == 3 and said == expected, f"{said} {err}")]

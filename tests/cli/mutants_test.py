@@ -5,9 +5,10 @@ usage: mutants_test.py PROGRAM PROGRAM_WITH_MUTANTS
 """
 
 import json
+import re
 import sys
 
-from program import HEADER, Suite
+from program import HEADER, ROOT, Suite
 
 suite = Suite()
 sys.argv.pop(1)
@@ -69,6 +70,23 @@ for name, check in [("free_id_lost", "I1"), ("draft_pinned_twice", "I2"),
     broken = mutants.run("run", "trace.csv", *large, "--mutant", name)
     suite.check(f"a run in a large pool with {name} ends in a violation of {check}",
                 broken.status == 3 and f"{check}:" in broken.err, broken.err)
+
+# `check`: a baseline of the sound program catches the one with a bug, by its figures or by the ledger, and says
+# where they part. Old values are the baseline's own.
+run_of = [ROOT / "traces/azure/slices/conv_600.csv", "--config", ROOT / "configs/runs/everything.json",
+          "--set", "engine.num_blocks=900", "--set", "workload.time_scale=0.3", "--baseline", "base.json"]
+accepted = mutants.run("check", *run_of, "--accept", "--events")
+suite.check("the sound engine is a baseline", accepted.status == 0, accepted.err)
+suite.check("and compares with itself", mutants.run("check", *run_of).status == 0)
+old = json.loads((mutants.scratch / "base.json").read_text())["figures"]
+for name, figure in [("forward_release", "adjacency.descending_ppm"), ("unfenced_finish", "preemptions"),
+                     ("free_id_lost", "wait_ns_total"), ("listed_twice", "verdict"), ("chunk_admitted", "verdict")]:
+    caught = mutants.run("check", *run_of, "--mutant", name)
+    row = re.search(rf"^  {re.escape(figure)} +(\S+) +(\S+) .*exact +WORSE$", caught.out, re.MULTILINE)
+    suite.check(f"check finds {name} by {figure}: exit 3, old, new, tolerance", caught.status == 3 and row and
+                row.group(1) == str(old[figure]) != row.group(2), caught.out + caught.err)
+    event = re.search(r"^First differing event: (\d+)\n(.*\n)*?  \1 baseline: .*\n  \1 now: ", caught.out, re.MULTILINE)
+    suite.check(f"check says at which event {name} parts", event, caught.out[-2000:])
 
 suite.passed += mutants.passed
 sys.exit(suite.finish())

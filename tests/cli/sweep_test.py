@@ -356,7 +356,15 @@ def bad_input(suite, trace):
                     result.out == "", result.err)
     suite.write("bad.json", json.dumps({**good, "traces": ["missing.csv"]}))
     result = suite.run("sweep", "bad.json")
-    suite.check("a missing trace is a data error", result.status == 1 and "missing.csv" in result.err, result.err)
+    suite.check("a missing trace is found before anything else runs", result.status == 2 and
+                "bad.json:1:13: traces[0]: found no file of this name" in result.err, result.err)
+    suite.write("bad.json", json.dumps({"traces": ["missing.csv", "head.csv"], "grid": {"engine.blok_size": [16]}, "seeds": [-1],
+                                        "config": {"engine": {"overlap": 7, "num_blocks": "many"}}, "extra": 1}))
+    result = suite.run("sweep", "bad.json", "-o", "never")
+    keys = ["extra", "traces[0]", "engine.overlap", "engine.num_blocks", "grid.engine.blok_size[0]", "seeds[0]"]
+    suite.check("all mistakes of a file are said at once, each with its place", result.status == 2 and
+                sorted(re.findall(r"^pinfold: error: bad.json:1:\d+: (\S+): found", result.err, re.MULTILINE)) == sorted(keys) and
+                not (suite.scratch / "never").exists(), result.err)
 
 
 def shipped(suite):

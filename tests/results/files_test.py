@@ -50,9 +50,9 @@ def varints(data):
             value = shift = 0
 
 
-def agreement(suite, title, arguments, count, exact):
-    """`exact`: one sequence a request, no drafts, no faults."""
-    trace = conversation(suite.scratch, count)
+def agreement(suite, title, arguments, count, exact, trace=None):
+    """`exact`: one sequence a request, no drafts, no faults. `trace`: another than the conversation trace's start."""
+    trace = trace or conversation(suite.scratch, count)
     ran = suite.run("run", trace, *arguments, "-o", title, "--format", "json")
     suite.check(f"{title}: runs", ran.status == 0, ran.err)
     folder = suite.scratch / title
@@ -120,7 +120,7 @@ def agreement(suite, title, arguments, count, exact):
     suite.check(f"{title}: the ledger's nine classes sum to the pool", len(classes) == 9 and all(
         sum(int(row[name]) for name in classes) == positions for row in timeline))
     suite.check(f"{title}: free blocks are free positions, parked ones parked", all(
-        int(row["ledger_free"]) == positions - 16 * int(row["blocks_owned"]) and
+        int(row["ledger_free"]) + int(row["ledger_cached_idle"]) == positions - 16 * int(row["blocks_owned"]) and
         int(row["ledger_parked"]) == 16 * int(row["blocks_parked"]) for row in timeline))
     last = timeline[-1]
     suite.check(f"{title}: the timeline ends with everything done", all(
@@ -132,12 +132,35 @@ def agreement(suite, title, arguments, count, exact):
     suite.check(f"{title}: drafts by place add up", (sum(by_place["proposed_by_place"]), sum(by_place["accepted_by_place"])) ==
                 (summary["drafts"]["proposed"], summary["drafts"]["accepted"]), str(by_place))
 
+    gaps = recording["inter_token"]
+    suite.check(f"{title}: the gaps between tokens go up, around their median",
+                len(gaps["ms"]) == 201 and gaps["ms"] == sorted(gaps["ms"]) and
+                gaps["ms"][99] <= round(summary["p50_itl_ms"], 3) <= gaps["ms"][101], str(gaps)[:200])
+    lives(suite, title, trace, arguments, requests)
     block_map(suite, title, folder, summary, preemptions)
     again = suite.run("run", trace, *arguments, "-o", f"{title} again", "--fast-path", "off")
     suite.check(f"{title}: runs again on the slow path", again.status == 0, again.err)
     for name in NAMES:
         suite.check(f"{title}: {name} is the same, byte by byte",
                     (folder / name).read_bytes() == (suite.scratch / f"{title} again" / name).read_bytes())
+
+
+def lives(suite, title, trace, arguments, requests):
+    """`run --why` follows a request by other means, and says what its row says."""
+    asked = [row for kind in (lambda row: row["samples"] != "1", lambda row: row["preemptions"] != "0",
+                              lambda row: row["end"] not in ("stop", "limit"), lambda row: True)
+             for row in [row for row in requests if kind(row)][:3]]
+    for row in asked:
+        life = json.loads(suite.run("run", trace, *arguments, "--why", row["request"], "--format", "json").out)
+        ends = [event for event in life["events"] if event["event"] == "end"]
+        found = ({reason: life["wait_ns_by_reason"][reason] for reason in REASONS},
+                 sum(event["event"] == "preempt" for event in life["events"]),
+                 sum(event["tokens"] for event in ends), max([event["blocks_most"] for event in ends], default=0),
+                 [event["time_s"] for event in life["events"]] == sorted(event["time_s"] for event in life["events"]))
+        expected = ({reason: nanoseconds(row[f"wait_{reason}_ms"]) for reason in REASONS}, int(row["preemptions"]),
+                    int(row["output_tokens"]), int(row["blocks_most"]), True)
+        suite.check(f"{title}: --why {row['request']} ({row['samples']} samples, {row['end']}) says what its row says",
+                    found == expected, f"{found}, {expected}")
 
 
 def block_map(suite, title, folder, summary, preemptions):
@@ -152,7 +175,7 @@ def block_map(suite, title, folder, summary, preemptions):
                 overview["columns"] <= overview["columns_max"])
     # What was shared and is not any more has an owner, but the map does not know which.
     suite.check(f"{title}: free cells have no owner, parked and reserved ones have one",
-                all(owner == 0 if state == 0 else owner > 0 or state in (2, 3) for state, owner in zip(states, owners)))
+                all(owner == 0 if state in (0, 6) else owner > 0 or state in (2, 3) for state, owner in zip(states, owners)))
     lane_states = list(base64.b64decode(focus["initial_states"]))
     lane_owners = list(varints(base64.b64decode(focus["initial_owners"])))
     stream = base64.b64decode(focus["stream"])
@@ -161,12 +184,13 @@ def block_map(suite, title, folder, summary, preemptions):
     suite.check(f"{title}: the focus has as many changes as said",
                 len(numbers) == 4 * focus["changes"] <= 4 * focus["changes_max"])
     at, taken, wrong = round(focus["from_s"] * 10**9), set(), []
+    reuse = 6 in states  # then what is parked may be found by its content
     for n in range(0, len(numbers), 4):
         passed, lane, state, owner = numbers[n:n + 4]
         at += passed
         if (lane_states[lane], lane_owners[lane]) == (state, owner):
             wrong.append(n)
-        if lane_states[lane] in (4, 5) and state not in (0, 3, 4, 5):
+        if lane_states[lane] in (4, 5) and state not in (0, 3, 4, 5, 6) and not reuse:
             wrong.append(n)  # what is parked is free before somebody takes it
         if state == 5 and lane_states[lane] != 5:
             taken.add(owner - 1)
@@ -175,6 +199,30 @@ def block_map(suite, title, folder, summary, preemptions):
     suite.check(f"{title}: the focus ends where it says", abs(at - round(focus["to_s"] * 10**9)) <= 10**9)
     victims = {int(row["request"]) for row in preemptions}
     suite.check(f"{title}: blocks are taken from victims", taken and taken <= victims, str(taken - victims))
+
+
+def memory(suite):
+    """What `-o` takes does not grow with the run: six times the requests, the same memory within 3 MB."""
+    # A child of a small process: the largest size of one that forks is its child's too.
+    small = ("import os, sys; pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions="
+             "[(os.POSIX_SPAWN_OPEN, 1, '/dev/null', os.O_WRONLY, 0)]); _, status, usage = os.wait4(pid, 0); "
+             "print(status, usage.ru_maxrss)")
+
+    def most_kb(*arguments):
+        done = subprocess.run([sys.executable, "-S", "-E", "-c", small, suite.program, "run", *map(str, arguments)],
+                              cwd=suite.scratch, capture_output=True, check=False)
+        status, size = map(int, done.stdout.split())
+        suite.check("a run to be measured succeeds", status == 0, done.stderr.decode())
+        return size
+
+    whole = ROOT / "traces/azure/AzureLLMInferenceTrace_conv.csv"
+    extra = {title: most_kb(trace, "-o", "measured") - most_kb(trace)
+             for title, trace in (("short", conversation(suite.scratch, 3000)), ("long", whole))}
+    suite.check("the files of a run take little memory", 0 < extra["short"] < 20_000 and extra["long"] < 20_000, str(extra))
+    suite.check("and no more for a longer one", extra["long"] < extra["short"] + 3_000, str(extra))
+    sizes = {path.name: path.stat().st_size for path in (suite.scratch / "measured").iterdir()}
+    suite.check("what is bounded is small", sizes["timeline.csv"] < 1_500_000 and sizes["blockmap.json"] < 1_200_000 and
+                sizes["requests.csv"] < 19_366 * 250, str(sizes))
 
 
 def everything_or_nothing(suite):
@@ -286,6 +334,9 @@ def main():
     suite = Suite()
     agreement(suite, "pressure", PRESSURE, 1500, exact=True)
     agreement(suite, "everything", EVERYTHING, 1500, exact=False)
+    agreement(suite, "reuse", ["--set", "prefix.reuse=on", "--set", "engine.num_blocks=3000"], 300, exact=False,
+              trace=ROOT / "traces/mooncake/conversation_300.jsonl")
+    memory(suite)
     everything_or_nothing(suite)
     report(suite)
     stall(suite)

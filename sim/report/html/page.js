@@ -121,11 +121,13 @@
   const block_size = block_map.block_size;
 
   const STATES = block_map.states;  // by number
-  const FREE = 0, RESERVED = 1, COMMITTED = 2, SHARED = 3, PARKED = 4, TAKEN = 5;
+  const FREE = 0, RESERVED = 1, COMMITTED = 2, SHARED = 3, PARKED = 4, TAKEN = 5, IDLE = 6;
+  const let_go = (state) => state === PARKED || state === TAKEN;
+  const unowned = (state) => state === FREE || state === IDLE;
   const STATE_TEXT = {
     free: 'free', reserved: 'reserved for prompt tokens not computed yet', committed: 'holds computed tokens',
     shared: 'shared by several sequences', parked: 'parked: let go, a queued step may still touch it',
-    taken: 'parked after its owner was preempted',
+    taken: 'parked after its owner was preempted', idle: 'nobody\'s, content kept for reuse',
   };
 
   /** Sum of what victims of `list` have to compute again, the worst first. */
@@ -401,6 +403,8 @@
       return c < 0 || c >= columns || lane < 0 || lane >= lanes ? -1 : c * lanes + lane;
     };
     const {focus} = block_map;
+    // Else its colour would hide the rest: where many columns share a pixel, or marks are widened.
+    const rare = states.reduce((count, state) => count + (state === TAKEN), 0) < states.length / 50;
     $('overview-title').textContent = `Whole run: ${plural(lanes, 'block')} of ${whole(usable)}, every ` +
       `${at(overview.column_s, overview.column_s)}`;
     new Plane($('overview'), {
@@ -417,17 +421,17 @@
             const lane = Math.min(lanes - 1, Math.floor(view.y0 + y / pixels.h * (view.y1 - view.y0)));
             let state = FREE, owner = 0;
             for (let c = Math.max(from, 0); c <= Math.min(upto, columns - 1); ++c) {
-              if (state === TAKEN) break;
+              if (rare && state === TAKEN) break;
               state = states[c * lanes + lane];
               owner = owners[c * lanes + lane];
             }
             pixels.data[y * pixels.w + x] = choose(state, owner, worst ? worst.request : -1);
           }
         }
-        // What was taken from victims is few and short: at least three pixels wide.
+        // What was taken from victims is short: at least three pixels wide where it is rare.
         const taken = pixel(colour('taken'));
-        const wide = Math.max(0, 3 - Math.floor(overview.column_s / per_pixel));
-        for (let y = 0; y < pixels.h; ++y) {
+        const wide = rare ? Math.max(0, 3 - Math.floor(overview.column_s / per_pixel)) : 0;
+        for (let y = 0; wide > 0 && y < pixels.h; ++y) {
           for (let x = pixels.w - 1; x >= 0; --x) {
             if (pixels.data[y * pixels.w + x] !== taken) continue;
             pixels.data.fill(taken, y * pixels.w + x, y * pixels.w + Math.min(x + 1 + wide, pixels.w));
@@ -455,10 +459,10 @@
       describe: (t, y) => {
         const n = cell(t, y);
         if (n < 0) return null;
-        const owner = owners[n] ? `request ${owners[n] - 1}` : states[n] === FREE ? 'nobody' : 'one of several';
+        const owner = owners[n] ? `request ${owners[n] - 1}` : unowned(states[n]) ? 'nobody' : 'one of several';
         const block = 1 + Math.floor(y) * blocks_per_lane;
         return `block ${whole(block)} at ${at(t, overview.column_s)}\n${STATE_TEXT[STATES[states[n]]]}\n` +
-          (states[n] === PARKED || states[n] === TAKEN ? `let go by ${owner}` : `owner: ${owner}`);
+          (let_go(states[n]) ? `let go by ${owner}` : `owner: ${owner}`);
       },
     });
   }
@@ -507,8 +511,8 @@
     const local = victims_of(within.filter((one) => one.t >= home.t0 && one.t <= home.t1))[0];
     const victim = local ? local.request : -1;
     $('focus-title').textContent = burst ?
-      `The burst at ${at(burst.from, 50)}: ${plural(burst.count, 'preemption')} within ` +
-      `${at(Math.max(burst.to - burst.from, 0), 10)}, block by block` :
+      `The burst at ${at(burst.from, 50)}: ${plural(burst.count, 'preemption')}` +
+      `${burst.to > burst.from ? ` within ${at(burst.to - burst.from, 10)}` : ''}, block by block` :
       `Where the pool was fullest, at ${at(focus.peak_s, 50)}, block by block`;
 
     const lead = $('map-lead');
@@ -521,10 +525,11 @@
       lead.append(`Nobody was preempted. At most ${whole(summary.blocks.peak_owned)} of ${whole(usable)} blocks were owned.`);
     }
     const key = $('map-key');
-    for (const state of STATES) {
-      const seen = state !== 'shared' || summary.forks > 0;
-      if (seen) key.append(key_item(state, STATE_TEXT[state]));
-    }
+    const seen = new Set(bytes_of(block_map.overview.states));
+    for (const changes of history) for (const {state} of changes) seen.add(state);
+    STATES.forEach((state, i) => {
+      if (seen.has(i) || (i !== SHARED && i !== IDLE)) key.append(key_item(state, STATE_TEXT[state]));
+    });
     if (worst) {
       key.append(key_item('victim', victim === worst.request || victim < 0 ? `request ${worst.request}, the worst victim` :
         `the worst victim: request ${worst.request} of the whole run, request ${victim} of the burst`));
@@ -552,11 +557,11 @@
             for (let i = Math.max(0, last_upto(changes, view.t0, (one) => one.t)); i < changes.length; ++i) {
               const {t, state, owner} = changes[i];
               if (t > view.t1) break;
-              if ((state >= PARKED) !== marks) continue;
+              if (let_go(state) !== marks) continue;
               const until = i + 1 < changes.length ? changes[i + 1].t : Infinity;
               const left = Math.max(0, Math.floor((t - view.t0) * scale_t));
               const exact = Math.ceil((until - view.t0) * scale_t);
-              const right = Math.min(pixels.w, marks ? Math.max(left + 1, exact) : exact);
+              const right = Math.min(pixels.w, marks ? Math.max(left + (state === TAKEN ? 3 : 1), exact) : exact);
               const paint = choose(state, owner, victim);
               for (let y = top; y < bottom; ++y) pixels.data.fill(paint, y * pixels.w + left, y * pixels.w + right);
             }
@@ -575,7 +580,7 @@
           const short = box.w < 500;
           const mine = one.request === victim;
           const text = short ? `${one.request}: ${one.blocks}` :
-            `request ${one.request}${mine ? ', worst victim' : ''}: ${plural(one.blocks, 'block')}`;
+            `request ${one.request}${mine ? one.request === worst.request ? ', worst victim' : ', worst of the burst' : ''}: ${plural(one.blocks, 'block')}`;
           const wide = context.measureText(text).width + 10;
           const x = x_of(one.t);
           const left = Math.max(box.x, Math.min(x - wide / 2, box.x + box.w - wide));
@@ -605,11 +610,11 @@
         const n = last_upto(changes, t, (one) => one.t);
         const {state, owner, t: since} = changes[n];
         const until = n + 1 < changes.length ? changes[n + 1].t : null;
-        const who = owner ? `request ${owner - 1}` : state === FREE ? 'nobody' : 'one of several';
+        const who = owner ? `request ${owner - 1}` : unowned(state) ? 'nobody' : 'one of several';
         const stretch = `${since === -Infinity ? 'from before' : `from ${at(since, 1)}`} ` +
           `${until === null ? 'on' : `to ${at(until, 1)}`}`;
         return `block ${whole(1 + lane * blocks_per_lane)} at ${at(t, 1)}\n${STATE_TEXT[STATES[state]]}\n` +
-          `${state >= PARKED ? `let go by ${who}` : `owner: ${who}`}\n${stretch}`;
+          `${let_go(state) ? `let go by ${who}` : `owner: ${who}`}\n${stretch}`;
       },
     });
   }
@@ -618,7 +623,7 @@
 
   const LEDGER = [['ledger_committed', 'committed'], ['ledger_in_flight', 'committed-2'], ['ledger_draft_reserve', 'line-6'],
     ['ledger_known_reserve', 'reserved'], ['ledger_surplus', 'taken'], ['ledger_tail_slack', 'victim'],
-    ['ledger_parked', 'parked'], ['ledger_cached_idle', 'shared']];
+    ['ledger_parked', 'parked'], ['ledger_cached_idle', 'idle']];
   const BLOCKS = [['blocks_committed', 'committed'], ['blocks_reserved', 'reserved'], ['blocks_shared', 'shared'],
     ['blocks_parked', 'parked']];
   const has_ledger = 'ledger_committed' in column;
@@ -695,32 +700,36 @@
     syncing = false;
   }
 
-  function lines(figure, name, label, series, value_of, unit) {
+  /** options: unit, behind each value; fill: shade below the lines; height in pixels; bare: no times below */
+  function lines(figure, name, label, series, value_of, options = {}) {
+    const {unit} = options;
     const data = rows.map((row) => [row[0], ...series.map(([key]) => value_of(row, key))]);
     if (!data.length) return;
     const readout = el('div', {class: 'readout'});
     const chart_node = el('div', {class: 'chart', tabindex: 0, role: 'img', 'aria-label': label +
       ' Arrow keys move along the line, plus and minus zoom, 0 shows all.'});
+    if (options.height) chart_node.style.height = `${options.height}px`;
     figure.append(readout, chart_node);
     const say = (row) => {
       readout.replaceChildren(...series.map(([, text, colour_name], i) => {
         const mark = el('i');
         mark.style.background = `var(--${colour_name})`;
-        const value = row ? `: ${number(row[i + 1], 2)}${unit || ''}` : '';
+        const value = row ? `: ${number(row[i + 1], 2)}${unit || ''}` : unit ? `,${unit}` : '';
         return el('span', {}, mark, `${text}${value}`);
       }), ...(row ? [el('span', {}, `at ${at(row[0], 10)}`)] : []));
     };
     say(null);
     let selected = null;
-    const options = () => ({
+    const settings = () => ({
+      fillGraph: options.fill === true, fillAlpha: 0.35,
       labels: ['time', ...series.map(([, text]) => text)], colors: series.map(([, , colour_name]) => colour(colour_name)),
-      gridLineColor: colour('grid'), axisLineColor: colour('rule'), strokeWidth: 1.5, stepPlot: true, includeZero: true,
+      gridLineColor: colour('grid'), axisLineColor: colour('rule'), strokeWidth: options.fill ? 1 : 1.5, stepPlot: true, includeZero: true,
       axisLabelFontSize: 12, highlightCircleSize: 3, animatedZooms: false,
-      axes: {x: {axisLabelFormatter: (t, _, __, graph) => at(t, graph.xAxisRange()[1] - graph.xAxisRange()[0])},
+      axes: {x: {drawAxis: !options.bare, axisLabelFormatter: (t, _, __, graph) => at(t, graph.xAxisRange()[1] - graph.xAxisRange()[0])},
         y: {axisLabelFormatter: (value) => Math.abs(value) >= 1e6 ? `${number(value / 1e6, 1)} M` : number(value, 2), axisLabelWidth: 52}},
     });
     const graph = new Dygraph(chart_node, data, {
-      ...options(),
+      ...settings(),
       highlightCallback: (_, x, __, row) => { selected = row; say(data[row]); },
       unhighlightCallback: () => { selected = null; say(null); },
       zoomCallback: () => sync(graph, !graph.isZoomed('x')),
@@ -744,7 +753,7 @@
       } else return;
       event.preventDefault();
     });
-    redraws.push(() => { graph.updateOptions(options()); graph.resize(); });
+    redraws.push(() => { graph.updateOptions(settings()); graph.resize(); });
     pinfold.charts[name] = {points: data.length * series.length, view: () => graph.xAxisRange()};
   }
 
@@ -824,7 +833,8 @@
   }
 
   function draw_distributions() {
-    const names = {ttft: 'Time to first token', tpot: 'Time per output token', e2el: 'End to end', queue: 'Queue'};
+    const names = {ttft: 'Time to first token', tpot: 'Time per output token', itl: 'Between two tokens', e2el: 'End to end', queue: 'Queue'};
+    requests.distributions.itl = recording.inter_token;
     const later = [];
     for (const [metric, title] of Object.entries(names)) {
       const place = el('div');
@@ -866,7 +876,7 @@
       if (slo) picture.append(svg('line', {class: 'slo', x1: x(slo), x2: x(slo), y1: top, y2: bottom}));
       const quantile = (q) => values[Math.round(q * (values.length - 1))];
       picture.append(hover(svg('rect', {x: left, y: top, width: width - left - right, height: bottom - top, fill: 'transparent'}),
-        `${title}, ${plural(samples, 'request')}\nmedian ${ms(quantile(0.5))}\n90 % within ${ms(quantile(0.9))}\n` +
+        `${title}, ${plural(samples, metric === 'itl' ? 'gap' : 'request')}\nmedian ${ms(quantile(0.5))}\n90 % within ${ms(quantile(0.9))}\n` +
         `99 % within ${ms(quantile(0.99))}\nlongest ${ms(values[values.length - 1])}` + (slo ? `\nobjective ${ms(slo)}` : '')));
       return values.length;
     });
@@ -919,7 +929,7 @@
       const left = Math.min(116, width * 0.28), bottom = height - 40;
       const most = Math.max(...longest.map((one) => one.e2el_ms || one.queue_ms));
       const x = horizontal_axis(picture, 0, most, width, bottom, left, 8, ms);
-      picture.append(words(left, height - 4, 'since arrival; pale: served or waiting for its next token', 'start'));
+      picture.append(words(left, height - 4, width < 500 ? 'since arrival; pale: served' : 'since arrival; pale: served or waiting for its next token', 'start'));
       longest.forEach((one, i) => {
         const y = 4 + i * row_height;
         picture.append(words(left - 8, y + 12, `request ${one.request}`, 'end', worst && one.request === worst.request));
@@ -964,31 +974,42 @@
     ['ledger_known_reserve', 'known reserve', 'line-5'], ['ledger_surplus', 'surplus', 'line-6'],
     ['ledger_tail_slack', 'tail slack', 'line-3'], ['ledger_parked', 'parked', 'line-2']];
 
-  function draw_fragmentation() {
-    if (has_ledger) {
-      lines($('fragmentation'), 'fragmentation', 'Owned positions that hold no committed row, by cause.',
-        CAUSES.filter(occurs), (row, key) => 100 * row[column[key]] / (usable * block_size), ' %');
-      $('fragmentation-formula').append('Over the run, and moment by moment:',
-        el('span', {class: 'formula'}, 'percent in the table = position-time of the cause / position-time of all owned positions'),
-        el('span', {class: 'formula'}, 'percent in the chart = positions of the cause at that moment / positions of the pool'),
-        el('span', {class: 'formula'}, 'owned = all but cached idle and free; fragmented = owned - committed'),
-        'Blocks need not lie side by side, so no free block is lost between others: external fragmentation is 0 by construction.');
-    } else {
-      lines($('fragmentation'), 'fragmentation', 'Owned blocks that hold no computed tokens, by cause.',
-        [['blocks_reserved', 'reserved', 'line-1'], ['blocks_parked', 'parked', 'line-2']],
-        (row, key) => 100 * row[column[key]] / usable, ' %');
-      $('fragmentation-formula').append('Owned blocks that hold no computed tokens, in percent of the pool, moment by moment:',
-        el('span', {class: 'formula'}, 'reserved = blocks claimed for prompt tokens that no step has computed yet / usable blocks'),
-        el('span', {class: 'formula'}, 'parked = blocks in no table that a fence still holds / usable blocks'),
-        'Blocks need not lie side by side, so no free block is lost between others: external fragmentation is 0 by construction.');
+  /** A low chart of its own for each of `series`, below each other. */
+  function stacked_lines(figure, name, series, value_of, unit) {
+    for (const [i, one] of series.entries()) {
+      const place = el('div', {class: 'lines'});
+      figure.append(place);
+      lines(place, `${name}-${one[0].replace(/^(ledger|blocks)_/, '')}`, `${one[1]} over time.`, [one], value_of,
+        {unit, fill: true, height: i + 1 === series.length ? 104 : 84, bare: i + 1 < series.length});
     }
-    const parts = summary.fragmentation || null;
-    if (!parts) return;
-    const table = el('table', {}, el('tr', {}, el('th', {scope: 'col'}, 'Of owned position-time over the whole run'), el('th', {scope: 'col'}, 'percent')));
-    for (const [name, share] of Object.entries(parts)) {
-      if (share !== null && typeof share !== 'object') table.append(el('tr', {}, el('td', {}, name.replace(/_/g, ' ')), el('td', {}, String(share))));
+  }
+
+  function draw_fragmentation() {
+    const causes = has_ledger ? CAUSES : [['blocks_reserved', 'reserved', 'line-1'], ['blocks_parked', 'parked', 'line-2']];
+    const full = has_ledger ? usable * block_size : usable;
+    const unit_of = has_ledger ? 'positions' : 'blocks';
+    const share = (row, key) => 100 * row[column[key]] / full;
+    const most = (key) => rows.reduce((high, row) => Math.max(high, row[column[key]]), 0);
+    const parts = summary.fragmentation || {};
+    const table = el('table', {}, el('tr', {}, ...['Cause', 'of owned position-time', `most ${unit_of} at once`]
+      .map((name) => el('th', {scope: 'col'}, name))));
+    for (const [key, text, colour_name] of causes) {
+      const mean = parts[key.replace('ledger_', '')];
+      const swatch = el('i', {class: 'swatch'});
+      swatch.style.background = `var(--${colour_name})`;
+      table.append(el('tr', {}, el('td', {}, swatch, text), el('td', {}, typeof mean === 'number' ? `${number(mean, 3)} %` : '-'),
+        el('td', {}, `${whole(most(key))} (${percent(100 * most(key) / Math.max(full, 1))})`)));
     }
     $('fragmentation-parts').append(el('div', {class: 'scroll'}, table));
+    stacked_lines($('fragmentation'), 'fragmentation', causes.filter(occurs), share, ' % of the pool');
+    $('fragmentation-formula').append(...(has_ledger ? [
+      el('span', {class: 'formula'}, 'percent in the table = position-time of the cause / position-time of all owned positions'),
+      el('span', {class: 'formula'}, 'percent in the charts = positions of the cause at that moment / positions of the pool'),
+      el('span', {class: 'formula'}, 'owned = all but cached idle and free; fragmented = owned - committed')] : [
+      el('span', {class: 'formula'}, 'reserved = blocks claimed for prompt tokens that no step has computed yet / usable blocks'),
+      el('span', {class: 'formula'}, 'parked = blocks in no table that a fence still holds / usable blocks')]),
+    'The charts keep the lowest and the highest value of each stretch, so they are full of short peaks; the table has the mean. ' +
+      'Blocks need not lie side by side, so no free block is lost between others: external fragmentation is 0 by construction.');
   }
 
   // ---- words -------------------------------------------------------------------------------------
@@ -1048,8 +1069,8 @@
   draw_overview();
   draw_focus();
   draw_ledger();
-  lines($('requests'), 'requests', 'Requests that run, wait, and wait after a preemption.',
-    [['running', 'running', 'line-1'], ['waiting', 'waiting', 'line-2'], ['preempted_waiting', 'of them preempted', 'line-4']], by_row);
+  stacked_lines($('requests'), 'requests', [['running', 'running', 'line-1'], ['waiting', 'waiting', 'line-2'],
+    ['preempted_waiting', 'of those waiting, preempted', 'line-4']].filter(([key]) => key !== 'preempted_waiting' || occurs([key])), by_row);
   draw_fragmentation();
   draw_preemptions();
   draw_distributions();
@@ -1057,14 +1078,14 @@
   $('copies-lead').textContent = summary.copies.count > 0 ?
     `${plural(summary.copies.count, 'copy').replace('copys', 'copies')}, ${whole(summary.cow_copies)} of them copy-on-write; ${plural(summary.forks, 'fork')}.` :
     'No copies were queued in this run. Parked blocks wait for steps in flight that may still write them.';
-  lines($('copies'), 'copies', 'Parked blocks and copies queued so far.', summary.copies.count > 0 ?
-    [['blocks_parked', 'parked blocks', 'line-2'], ['copies', 'copies so far', 'line-1']] : [['blocks_parked', 'parked blocks', 'line-2']], by_row);
+  stacked_lines($('copies'), 'copies', [['blocks_parked', 'parked blocks', 'line-2'], ['copies', 'copies queued so far', 'line-1']]
+    .filter(([key]) => key !== 'copies' || summary.copies.count > 0), by_row);
   draw_drafts();
   const slots = [['state_slots', 'state slots', 'line-1'], ['draft_slots', 'draft slots', 'line-3']]
     .filter(([key]) => rows.some((row) => row[column[key]] > 0));
   $('slots-lead').textContent = slots.length ? `At most ${whole(summary.slots.peak_owned)} of ${whole(summary.slots.usable)} state slots were owned.` :
     'The model has no state slots, and there were no drafts.';
-  if (slots.length) lines($('slots'), 'slots', 'Owned slots over time.', slots, by_row);
+  stacked_lines($('slots'), 'slots', slots, by_row);
   draw_words();
 
   let waiting = null;

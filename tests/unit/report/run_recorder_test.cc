@@ -101,7 +101,7 @@ TEST_CASE("recorder: a fork's blocks are shared, its copy has a slice, its sourc
   told.ids(Verb::kPark, 1, {BlockId{3}, BlockId{1}}, 4);
   told.note(Verb::kEnd, 1, 1, 0, static_cast<std::uint16_t>(EndReason::kAborted));
   told.at(40);
-  CHECK_FALSE(told.recorder.finish());
+  CHECK_FALSE(told.recorder.finish({}));
 
   const auto timeline = told.table("timeline.csv");
   REQUIRE(timeline.size() == 6);
@@ -187,7 +187,7 @@ TEST_CASE("recorder: one that never fits, one that is still there in the end") {
   told.at(7);
   told.recorder.on_wait(Cause::kBlocks, 7, 20);
   told.at(20);
-  CHECK_FALSE(told.recorder.finish());
+  CHECK_FALSE(told.recorder.finish({}));
   const auto requests = told.table("requests.csv");
   REQUIRE(requests.size() == 3);
   using Strings = std::vector<std::string>;
@@ -205,7 +205,7 @@ TEST_CASE("recorder: a request that was given up before it had a sequence") {
   Told told;
   told.recorder.on_arrival(0, 5);
   told.recorder.on_end(0, 9);
-  CHECK_FALSE(told.recorder.finish());
+  CHECK_FALSE(told.recorder.finish({}));
   const auto requests = told.table("requests.csv");
   REQUIRE(requests.size() == 2);
   CHECK(requests[1][4] == "0");
@@ -227,7 +227,7 @@ TEST_CASE("recorder: a request ends with the last of its samples") {
   told.at(30);
   told.note(Verb::kEnd, 1, 4, 0, static_cast<std::uint16_t>(EndReason::kStop));
   told.at(50);
-  CHECK_FALSE(told.recorder.finish());
+  CHECK_FALSE(told.recorder.finish({}));
   const auto requests = told.table("requests.csv");
   REQUIRE(requests.size() == 2);
   CHECK(requests[1][3] == "8");  // 3, and 4 behind the first token, which is the prompt's step's
@@ -242,7 +242,7 @@ TEST_CASE("recorder: a file that cannot be written is named") {
   RunRecorder recorder({.block_ids = 4, .block_size = 4}, [&](std::string_view name) {
     return scratch.path(name == "preemptions.csv" ? "missing/preemptions.csv" : std::string(name));
   });
-  const auto failure = recorder.finish();
+  const auto failure = recorder.finish({});
   REQUIRE(failure);
   CHECK(failure->name == "preemptions.csv");
   CHECK(failure->reason == ENOENT);
@@ -315,7 +315,7 @@ TEST_CASE("recorder: blocks at every instant are those of a naive twin") {
     options.observer = &both;
     const RunResult result = simulate(trace.value(), config.value(), options);
     CHECK(result.preemptions > 0);
-    CHECK_FALSE(recorder.finish());
+    CHECK_FALSE(recorder.finish({}));
     const auto timeline = table_of(content_of(scratch.path("timeline.csv")));
     CHECK(timeline.size() > 100);
     std::size_t different = 0;
