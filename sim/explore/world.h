@@ -21,6 +21,7 @@
 
 #include "engine/scheduler.h"
 #include "sim/core/scenario.h"
+#include "sim/explore/watch.h"
 
 namespace pinfold::sim {
 
@@ -46,6 +47,7 @@ struct Stage {
   bool any_rejections = false;
   bool abort_any = false;
   bool reduce = true;  // arrivals only where a plan can see them, equal requests in one order
+  bool watch = false;  // judge every event by the named invariants and shadow memory too
   std::uint32_t failures = 0;            // steps that may fail
   std::uint32_t losses = 0;              // results that may never come
   std::uint32_t copies_lost = 0;         // copies in a lane of their own that nobody may report
@@ -54,7 +56,7 @@ struct Stage {
 };
 
 /// Actors, their twins and what may vary, from a scenario.
-Stage stage_of(const Scenario& scenario, bool reduce);
+Stage stage_of(const Scenario& scenario, bool reduce, bool watch = false);
 
 enum class EventKind : std::uint8_t {
   kArrive,  // a request or fork
@@ -241,6 +243,7 @@ class World {
   std::uint32_t actor_of(SequenceId id) const { return actors_by_id_[pinfold::value_of(id)]; }
 
   Scheduler scheduler_;
+  std::optional<Watch> watch_;
   std::uint32_t block_size_;
   std::vector<State> states_;               // by actor
   std::vector<std::uint8_t> actors_by_id_;  // in order of arrival
