@@ -51,6 +51,25 @@ BooksOptions books_options(const SchedulerOptions& options) {
 Invariants::Invariants(const SchedulerOptions& options)
     : options_(options), books_(books_options(options), findings_) {}
 
+Invariants::Invariants(const Invariants& other)
+    : options_(other.options_),
+      findings_(other.findings_),
+      books_(other.books_),
+      asked_(other.asked_),
+      hash_before_(other.hash_before_) {
+  books_.report_to(findings_);
+}
+
+Invariants& Invariants::operator=(const Invariants& other) {
+  options_ = other.options_;
+  findings_ = other.findings_;
+  books_ = other.books_;
+  books_.report_to(findings_);
+  asked_ = other.asked_;
+  hash_before_ = other.hash_before_;
+  return *this;
+}
+
 // ---- I10: answers at arrival -----------------------------------------------------------------------
 
 void Invariants::expect(SequenceId id, TokenCount prompt, TokenCount limit, StopMode stop) {

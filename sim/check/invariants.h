@@ -17,13 +17,13 @@
 
 namespace pinfold::sim {
 
-/// Follows one scheduler. The caller feeds it every record, tells it of each plan, and asks for the
+/// Follows one scheduler; a copy follows a copy of it. The caller feeds it every record, tells it of each plan, and asks for the
 /// checks of a moment whenever no verb of the scheduler runs.
 class Invariants {
  public:
   explicit Invariants(const SchedulerOptions& options);
-  Invariants(const Invariants&) = delete;
-  Invariants& operator=(const Invariants&) = delete;
+  Invariants(const Invariants& other);
+  Invariants& operator=(const Invariants& other);
 
   /// What the journal got since the last call. Must be called between two verbs of the scheduler.
   void consume(std::span<const std::byte> journal) { books_.consume(journal); }

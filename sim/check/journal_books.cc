@@ -17,7 +17,7 @@ std::string id_name(PoolKind pool, std::uint32_t id) {
 }  // namespace
 
 JournalBooks::JournalBooks(const BooksOptions& options, Findings& findings)
-    : options_(options), findings_(findings), ids_(kPoolKinds) {
+    : options_(options), findings_(&findings), ids_(kPoolKinds) {
   for (std::uint32_t pool = 0; pool < kPoolKinds && options.own_policy; ++pool) {
     for (std::uint32_t id = 1; id <= options.usable[pool]; ++id) free_[pool].push_back(id);
   }
@@ -123,7 +123,7 @@ void JournalBooks::settle_open() {
 }
 
 void JournalBooks::find(Check check, PoolKind pool, std::uint32_t id, const std::string& text) {
-  findings_.add(check, event_, id_name(pool, id) + " " + text, pool, id);
+  findings_->add(check, event_, id_name(pool, id) + " " + text, pool, id);
 }
 
 void JournalBooks::add_owner(PoolKind pool, IdBooks& books, const NamedOwner& owner) {
@@ -483,7 +483,12 @@ void JournalBooks::let_go(const Record& record, std::span<const BlockId> ids) {
       if (copy.pool != record.pool || copy.ticket <= copies_passed() || copy.to != index_of(block))
         continue;
       books.copied_until = std::max(books.copied_until, copy.ticket);
-      if (until >= copy.ticket) continue;
+      // A fork of whom the copy is for owns the block too, and may go at any time: somebody else keeps it.
+      const bool kept_by_another =
+          std::any_of(books.owners.begin(), books.owners.end(), [&](const NamedOwner& named) {
+            return named.hold ? named.ticket >= copy.ticket : named.sequence != record.sequence;
+          });
+      if (until >= copy.ticket || kept_by_another) continue;
       find(Check::kI8, record.pool, copy.to,
            "is let go by " + sequence_name(record.sequence) + " behind ticket " +
                std::to_string(until) + ": the copy into it is done at ticket " +

@@ -103,6 +103,8 @@ struct SequenceBooks {
 class JournalBooks {
  public:
   JournalBooks(const BooksOptions& options, Findings& findings);
+  /// Where findings go from here on: a copy's go where the original's do.
+  void report_to(Findings& findings) { findings_ = &findings; }
 
   /// Whole records, as far as a verb of the scheduler wrote them.
   void consume(std::span<const std::byte> journal);
@@ -189,7 +191,7 @@ class JournalBooks {
             std::uint32_t tokens);
   SequenceBooks& at(std::uint32_t sequence);
   IdBooks& id_at(PoolKind pool, BlockId id);
-  void find(Check check, std::string text) { findings_.add(check, event_, std::move(text)); }
+  void find(Check check, std::string text) { findings_->add(check, event_, std::move(text)); }
   /// `text` goes on behind the id's name.
   void find(Check check, PoolKind pool, std::uint32_t id, const std::string& text);
   void add_owner(PoolKind pool, IdBooks& books, const NamedOwner& owner);
@@ -218,7 +220,7 @@ class JournalBooks {
   void judge_load(const Record& record, BlockId id);
 
   BooksOptions options_;
-  Findings& findings_;
+  Findings* findings_;
   std::vector<std::vector<IdBooks>> ids_;                   // by pool, then by id
   std::array<std::deque<std::uint32_t>, kPoolKinds> free_;  // the next one to issue in front
   std::array<std::uint32_t, kPoolKinds> owned_{};           // ids with an owner

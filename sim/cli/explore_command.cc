@@ -120,7 +120,7 @@ ExitCode explore_command(const ExploreCommand& command, std::ostream& out, std::
     error.expected = "one to compare with";
     return fail(err, ExitCode::kUsageError, error);
   }
-  const Stage stage = stage_of(scenario, command.reduce);
+  const Stage stage = stage_of(scenario, command.reduce, command.watch);
   const auto start = std::chrono::steady_clock::now();
   const ExploreResult result = explore(stage, command.limits);
   if (command.timing) {
@@ -146,6 +146,7 @@ ExitCode explore_command(const ExploreCommand& command, std::ostream& out, std::
     schedule.title = fmt::format("{}: {}", result.check, result.text);
     schedule.scenario = scenario;
     schedule.reduce = command.reduce;
+    schedule.watch = command.watch;
     schedule.events = result.path;
     if (auto error = write_file(*command.output, schedule_text(schedule, walked))) {
       return fail(err, ExitCode::kDataError, *error);
@@ -173,7 +174,7 @@ ExitCode random_explore_command(const RandomExploreCommand& command, std::ostrea
                                 std::ostream& err) {
   constexpr std::size_t kFindingsMost = 10;
   const RandomSearch search =
-      search_random(command.seed, command.scenarios, command.limits, kFindingsMost);
+      search_random(command.seed, command.scenarios, command.limits, kFindingsMost, command.watch);
   if (command.json) {
     JsonWriter json;
     json.open_object();
@@ -206,7 +207,8 @@ ExitCode random_explore_command(const RandomExploreCommand& command, std::ostrea
         command.scenarios, command.seed, search.explored, search.bounded, search.walked,
         search.states, search.transitions, search.findings.size());
     for (const RandomFinding& finding : search.findings) {
-      const Walked walked = walk(stage_of(finding.scenario, true), finding.result.path);
+      const Walked walked =
+          walk(stage_of(finding.scenario, true, command.watch), finding.result.path);
       out << fmt::format("\nScenario {}: {}\n{}\n", finding.number, name_of(finding.result.verdict),
                          scenario_text(finding.scenario));
       const std::string title = fmt::format("{}: {}", finding.result.check, finding.result.text);
@@ -220,8 +222,9 @@ ExitCode random_explore_command(const RandomExploreCommand& command, std::ostrea
     Schedule schedule;
     schedule.title = fmt::format("{}: {}", first.result.check, first.result.text);
     schedule.scenario = first.scenario;
+    schedule.watch = command.watch;
     schedule.events = first.result.path;
-    const Walked walked = walk(stage_of(first.scenario, true), first.result.path);
+    const Walked walked = walk(stage_of(first.scenario, true, command.watch), first.result.path);
     if (auto error = write_file(*command.output, schedule_text(schedule, walked))) {
       return fail(err, ExitCode::kDataError, *error);
     }
@@ -239,7 +242,8 @@ std::optional<ExitCode> replay_schedule_command(const std::string& path, bool js
   if (!read) return fail(err, ExitCode::kDataError, read.error());
   const Schedule& schedule = read.value();
   if (auto error = check_small(schedule.scenario)) return fail(err, ExitCode::kDataError, *error);
-  const Walked walked = walk(stage_of(schedule.scenario, schedule.reduce), schedule.events);
+  const Walked walked =
+      walk(stage_of(schedule.scenario, schedule.reduce, schedule.watch), schedule.events);
   if (!walked.possible) {
     return fail(err, ExitCode::kDataError,
                 fmt::format("{}: event {} cannot happen here: another allocator wrote this file",

@@ -80,8 +80,9 @@ void find_twins(Stage& stage) {
 
 }  // namespace
 
-Stage stage_of(const Scenario& scenario, bool reduce) {
+Stage stage_of(const Scenario& scenario, bool reduce, bool watch) {
   Stage stage;
+  stage.watch = watch;
   stage.options = engine_options(scenario.config, true);
   stage.reduce = reduce;
   stage.any_arrivals = scenario.explore.arrivals == Freedom::kAny;
@@ -148,6 +149,7 @@ World::World(const Stage& stage)
       losses_left_(stage.losses),
       copies_lost_left_(stage.copies_lost) {
   scheduler_.journal().set_enabled(true);
+  if (stage.watch) watch_.emplace(stage.options);
 }
 
 // Tokens known before the first one that it yields: its prompt, or what it inherits and one more.
@@ -523,6 +525,7 @@ void World::check_issue(const Stage& stage, PoolKind pool, BlockId id) {
 
 void World::read_journal(const Stage& stage, bool planning) {
   const std::span<const std::byte> bytes = scheduler_.journal().unread();
+  if (watch_) watch_->consume(bytes);
   std::array<BlockId, 2> pair{};
   for (std::size_t at = 0; at < bytes.size();) {
     Record record{};
@@ -662,6 +665,16 @@ void World::arrive(const Stage& stage, std::uint32_t n) {
   state.id = static_cast<std::uint32_t>(actors_by_id_.size());
   actors_by_id_.push_back(static_cast<std::uint8_t>(n));
   Answer answer = Answer::kOk;
+  if (watch_) {
+    std::uint32_t known = actor.spec.prompt.value;
+    if (actor.parent && scheduler_.knows(SequenceId{states_[*actor.parent].id})) {
+      const SequenceView view = scheduler_.view(SequenceId{states_[*actor.parent].id});
+      const bool runs = view.phase == Phase::kPrefill || view.phase == Phase::kDecode;
+      const std::uint32_t processed = view.rows.processed.value;
+      if (runs && processed > 0) known = std::max(known, processed + 1);
+    }
+    watch_->before_arrival(SequenceId{state.id}, TokenCount(known), actor.spec);
+  }
   if (actor.parent) {
     const State& parent = states_[*actor.parent];
     if (scheduler_.knows(SequenceId{parent.id})) state.parent_epoch = parent.epoch;
@@ -672,6 +685,8 @@ void World::arrive(const Stage& stage, std::uint32_t n) {
     answer = scheduler_.add(SequenceId{state.id}, actor.spec);
     must_plan_ = stage.reduce;
   }
+  read_journal(stage, false);
+  if (watch_) watch_->after_arrival(SequenceId{state.id}, answer);
   if (answer == Answer::kNever) {
     state.status = Status::kEnded;
     ends_.push_back({n, EndReason::kNever, 0});
@@ -687,10 +702,12 @@ void World::arrive(const Stage& stage, std::uint32_t n) {
 void World::plan(const Stage& stage) {
   static thread_local StepPlan plan;
   must_plan_ = false;
+  if (watch_) watch_->before_plan(scheduler_);
   scheduler_.plan_step(plan);
   left_pending_.clear();
   // The journal speaks of copies under the number of the step that is being planned.
   read_journal(stage, true);
+  if (watch_) watch_->after_plan(scheduler_, plan);
   take_ends(stage);
   if (plan.empty) {
     if (telling_) told_ += "; no step";
@@ -884,7 +901,6 @@ std::optional<ExploreFinding> World::apply(const Stage& stage, const WorldEvent&
     switch (event.kind) {
       case EventKind::kArrive:
         arrive(stage, event.actor);
-        read_journal(stage, false);
         take_ends(stage);
         break;
       case EventKind::kPlan: plan(stage); break;
@@ -914,6 +930,10 @@ std::optional<ExploreFinding> World::apply(const Stage& stage, const WorldEvent&
     }
     if (!finding_) check_touched(stage);
     if (!finding_) check_rows(stage);
+    if (watch_ && !finding_) {
+      watch_->audit(scheduler_, !open());
+      if (const auto found = watch_->found()) find(found->check.c_str(), found->text);
+    }
   } catch (const InvariantViolation& violation) {
     scheduler_.journal().clear();
     find("library", violation.what());

@@ -21,6 +21,7 @@
 
 #include "engine/scheduler.h"
 #include "sim/core/scenario.h"
+#include "sim/explore/watch.h"
 
 namespace pinfold::sim {
 
@@ -52,10 +53,11 @@ struct Stage {
   std::vector<std::uint64_t> failing{};     // steps that do fail
   std::vector<std::uint64_t> lost{};        // results that never come
   std::vector<std::uint64_t> unreported{};  // copies in a lane of their own that nobody reports
+  bool watch = false;  // judge every event by the named invariants and shadow memory too
 };
 
 /// Actors, their twins and what may vary, from a scenario.
-Stage stage_of(const Scenario& scenario, bool reduce);
+Stage stage_of(const Scenario& scenario, bool reduce, bool watch = false);
 
 enum class EventKind : std::uint8_t {
   kArrive,  // a request or fork
@@ -240,6 +242,7 @@ class World {
   std::uint32_t actor_of(SequenceId id) const { return actors_by_id_[pinfold::value_of(id)]; }
 
   Scheduler scheduler_;
+  std::optional<Watch> watch_;
   std::uint32_t block_size_;
   std::vector<State> states_;               // by actor
   std::vector<std::uint8_t> actors_by_id_;  // in order of arrival
