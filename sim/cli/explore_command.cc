@@ -66,9 +66,6 @@ std::optional<InputError> check_given(const Scenario& scenario) {
   const RunConfig& config = scenario.config;
   const FaultConfig& fault = config.fault;
   const std::string in_file = "say it under `requests` or `faults`; `pinfold run` draws it";
-  if (config.prefix.reuse) {
-    return refuse("prefix.reuse", "true", "no reuse to explore", "`pinfold run` simulates it");
-  }
   if (config.workload.samples > 1) {
     return refuse("workload.samples", std::to_string(config.workload.samples), "1 to explore",
                   in_file);
@@ -78,7 +75,7 @@ std::optional<InputError> check_given(const Scenario& scenario) {
                   "0 to explore", in_file);
   }
   if (fault.step_failed_permille > 0 || !fault.failed_steps.empty() || fault.copy_lost > 0 ||
-      fault.abort_storm_permille > 0) {
+      fault.abort_storm_permille > 0 || fault.load_lost > 0 || fault.save_lost > 0) {
     return refuse("fault", "faults of the configuration", "none to explore", in_file);
   }
   const bool separate = config.fork.copy_lane == CopyLane::kSeparate;

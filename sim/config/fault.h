@@ -6,10 +6,11 @@
 namespace pinfold::sim {
 
 enum class FaultKind : std::uint8_t {
-  kStepFailed,  // nothing of the step, or of the steps behind it, is committed (decision 9)
-  kStepLost,    // the step's result never comes
-  kCopyLost,    // nobody reports that the step's copies are done
-  kCopyDelay,   // that report comes late
+  kStepFailed,    // nothing of the step, or of the steps behind it, is committed (decision 9)
+  kStepLost,      // the step's result never comes
+  kCopyLost,      // nobody reports that the step's copies are done
+  kCopyDelay,     // that report comes late
+  kTransferLost,  // a load or save is given up, or without a lease never reported; explorations only
 };
 
 struct Fault {

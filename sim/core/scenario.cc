@@ -8,6 +8,7 @@ const char* name_of(FaultKind kind) {
     case FaultKind::kStepLost: return "step_lost";
     case FaultKind::kCopyLost: return "copy_lost";
     case FaultKind::kCopyDelay: return "copy_delay";
+    case FaultKind::kTransferLost: return "transfer_lost";
   }
   return "?";
 }

@@ -26,6 +26,8 @@ constexpr std::size_t kNameMost = 32;
 
 constexpr std::array kFaultKinds{FaultKind::kStepFailed, FaultKind::kStepLost, FaultKind::kCopyLost,
                                  FaultKind::kCopyDelay};
+constexpr std::array kFreeFaults{FaultKind::kStepFailed, FaultKind::kStepLost, FaultKind::kCopyLost,
+                                 FaultKind::kTransferLost};
 constexpr std::array<std::string_view, 5> kVerdicts{"proved", "violation", "stall", "cycle",
                                                     "bounded"};
 
@@ -232,9 +234,10 @@ class ScenarioReader {
 
   // --- faults and freedom -------------------------------------------------------------------------
 
-  FaultKind fault_named(const JsonValue& value, const std::string& word, const std::string& path) {
+  FaultKind fault_named(const JsonValue& value, const std::string& word, const std::string& path,
+                        std::span<const FaultKind> kinds) {
     std::vector<std::string_view> names;
-    for (const FaultKind kind : kFaultKinds) {
+    for (const FaultKind kind : kinds) {
       if (word == name_of(kind)) return kind;
       names.emplace_back(name_of(kind));
     }
@@ -248,7 +251,7 @@ class ScenarioReader {
       Fault fault;
       const std::string kind = object.text("kind");
       if (mistake_.error) return;
-      fault.kind = fault_named(object.member("kind"), kind, object.path_of("kind"));
+      fault.kind = fault_named(object.member("kind"), kind, object.path_of("kind"), kFaultKinds);
       fault.step = object.integer("step", 1, kCountMost);
       if (fault.kind == FaultKind::kCopyDelay) fault.delay_ns = nanoseconds(object, "delay_ms");
       object.refuse_others();
@@ -284,7 +287,7 @@ class ScenarioReader {
       for (const JsonMember& member : object.member("faults").members) {
         if (mistake_.error) return;
         const std::string path = faults.path_of(member.key);
-        const FaultKind kind = fault_named(member.value, member.key, path);
+        const FaultKind kind = fault_named(member.value, member.key, path, kFreeFaults);
         const std::uint64_t most = faults.integer(member.key, 0, 8);
         explore.faults.emplace_back(kind, static_cast<std::uint32_t>(most));
       }

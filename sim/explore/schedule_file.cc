@@ -82,7 +82,8 @@ std::string schedule_text(const Schedule& schedule, const Walked& walked) {
     if (has_request(event.kind)) {
       text += fmt::format(", \"request\": {}", json_string(stage.actors[event.actor].name));
     }
-    if (has_choice(event.kind)) text += fmt::format(", \"choice\": {}", event.choice);
+    const bool of_store = event.kind == EventKind::kPass && event.choice > 0;
+    if (has_choice(event.kind) || of_store) text += fmt::format(", \"choice\": {}", event.choice);
     if (n < walked.told.size()) text += fmt::format(", \"story\": {}", json_string(walked.told[n]));
     text += "}\n";
   }
@@ -160,7 +161,8 @@ Outcome<Schedule> parse_schedule(std::string_view text, const std::string& path)
       }
       event.actor = static_cast<std::uint8_t>(actor - names.begin());
     }
-    if (has_choice(event.kind)) {
+    const bool of_store = event.kind == EventKind::kPass && object.has("choice");
+    if (has_choice(event.kind) || of_store) {
       event.choice = static_cast<std::uint16_t>(object.integer("choice", 0, UINT16_MAX));
     }
     if (object.has("story")) object.text("story");

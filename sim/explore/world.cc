@@ -6,11 +6,13 @@
 #include <cstring>
 
 #include "sim/core/engine_options.h"
+#include "sim/core/prefix_keys.h"
 
 namespace pinfold::sim {
 namespace {
 
 constexpr std::uint32_t kPositionBits = 20;
+constexpr std::uint32_t kTexts = 256;  // tags of texts come behind those of actors
 
 bool is_in(const std::vector<std::uint64_t>& steps, std::uint64_t step) {
   return std::find(steps.begin(), steps.end(), step) != steps.end();
@@ -58,7 +60,8 @@ bool equal(const Actor& a, const Actor& b) {
   return a.spec.prompt == b.spec.prompt && a.spec.limit == b.spec.limit &&
          a.spec.stop == b.spec.stop && a.spec.drafts == b.spec.drafts &&
          a.spec.priority == b.spec.priority && a.output == b.output && a.accepted == b.accepted &&
-         a.parent == b.parent && a.fork_at == b.fork_at && a.may_abort == b.may_abort;
+         a.parent == b.parent && a.fork_at == b.fork_at && a.may_abort == b.may_abort &&
+         a.keys == b.keys && a.tail_end == b.tail_end && a.tail == b.tail;
 }
 
 /// A request that somebody forks from is like no other.
@@ -78,6 +81,32 @@ void find_twins(Stage& stage) {
   }
 }
 
+/// The keys of its blocks, and a number for the text up to each: equal ids behind equal ids are one text.
+class Texts {
+ public:
+  explicit Texts(const RunConfig& config)
+      : keys_(config.prefix.reuse ? config.engine.block_size : 0, config.engine.block_size) {}
+
+  void give(const TraceRequest& request, Actor& actor) {
+    if (request.prefix_ids.empty()) return;
+    const PromptKeys keys = keys_.of(request);
+    actor.keys.assign(keys.blocks.begin(), keys.blocks.end());
+    actor.tail_end = keys.tail_end.value;
+    actor.tail = keys.tail;
+    std::vector<std::uint64_t> text;
+    for (const std::uint64_t id : request.prefix_ids) {
+      text.push_back(id);
+      const auto known = std::find(texts_.begin(), texts_.end(), text);
+      actor.texts.push_back(static_cast<std::uint32_t>(known - texts_.begin()));
+      if (known == texts_.end()) texts_.push_back(text);
+    }
+  }
+
+ private:
+  PrefixKeys keys_;
+  std::vector<std::vector<std::uint64_t>> texts_;
+};
+
 }  // namespace
 
 Stage stage_of(const Scenario& scenario, bool reduce, bool watch) {
@@ -89,12 +118,15 @@ Stage stage_of(const Scenario& scenario, bool reduce, bool watch) {
   stage.any_stops = scenario.explore.stops == Freedom::kAny;
   stage.any_rejections = scenario.explore.rejections == Freedom::kAny;
   stage.abort_any = scenario.explore.abort_any;
+  stage.lease = scenario.config.store.lease_ps > 0;
+  Texts texts(scenario.config);
   std::vector<std::uint32_t> actor_of(scenario.requests.size());
   for (std::size_t n = 0; n < scenario.requests.size(); ++n) {
     const ScenarioRequest& asked = scenario.requests[n];
     const TraceRequest& request = asked.request;
     Actor actor;
     actor.name = asked.name;
+    actor.prompt = request.prompt;
     actor.output = request.output;
     actor.accepted = request.accepted;
     actor.spec.prompt = TokenCount(request.prompt);
@@ -112,6 +144,7 @@ Stage stage_of(const Scenario& scenario, bool reduce, bool watch) {
       actor.parent = actor_of[static_cast<std::size_t>(request.fork_of)];
       actor.fork_at = request.fork_at;
     }
+    texts.give(request, actor);
     actor_of[n] = static_cast<std::uint32_t>(stage.actors.size());
     stage.actors.push_back(actor);
     for (std::uint32_t sample = 1; sample < request.samples; ++sample) {
@@ -126,6 +159,7 @@ Stage stage_of(const Scenario& scenario, bool reduce, bool watch) {
     if (kind == FaultKind::kStepFailed) stage.failures += most;
     if (kind == FaultKind::kStepLost) stage.losses += most;
     if (kind == FaultKind::kCopyLost) stage.copies_lost += most;
+    if (kind == FaultKind::kTransferLost) stage.transfers_lost += most;
   }
   for (const Fault& fault : scenario.faults) {
     if (fault.kind == FaultKind::kStepFailed) stage.failing.push_back(fault.step);
@@ -145,6 +179,10 @@ World::World(const Stage& stage)
       flying_(kFlightsMax + 1),
       rows_(std::size_t{stage.options.block_ids} * block_size_),
       slots_(stage.options.state_ids),
+      host_rows_(std::size_t{stage.options.host_block_ids} * block_size_),
+      host_slots_(stage.options.host_state_ids),
+      staged_(stage.options.state_ids),
+      transfers_lost_left_(stage.transfers_lost),
       failures_left_(stage.failures),
       losses_left_(stage.losses),
       copies_lost_left_(stage.copies_lost) {
@@ -217,6 +255,13 @@ void World::list_events(const Stage& stage, std::vector<WorldEvent>& events) con
   }
   // An arrival commutes with all that the device does: it is looked at again once it was planned for.
   if (must_plan_) return;
+  for (const Lane lane : {Lane::kHostToDevice, Lane::kDeviceToHost}) {
+    const Transfer* const transfer = oldest(lane);
+    if (transfer == nullptr) continue;
+    const auto of = static_cast<std::uint16_t>(lane == Lane::kHostToDevice ? kLoad : kSave);
+    if (may_pass(*transfer)) events.push_back({EventKind::kPass, 0, of});
+    if (transfers_lost_left_ > 0) events.push_back({EventKind::kLose, 0, of});
+  }
   if (!news_.empty()) {
     const bool unreported = is_in(stage.unreported, news_.front());
     if (!unreported) events.push_back({EventKind::kPass, 0, 0});
@@ -259,7 +304,7 @@ bool World::is_of_system(const Stage& stage, const WorldEvent& event) const {
     case EventKind::kPass:
     case EventKind::kResult: return true;
     case EventKind::kFail: return is_in(stage.failing, flying_[0].number);
-    case EventKind::kLose: return event.choice == 1 && is_in(stage.unreported, news_.front());
+    case EventKind::kLose: return event.choice == kCopies && is_in(stage.unreported, news_.front());
     case EventKind::kArrive:
     case EventKind::kAbort: return false;
   }
@@ -325,13 +370,20 @@ void World::find(const char* check, std::string text) {
 
 World::Tag World::tag_of(const Stage& stage, std::uint32_t actor, std::uint32_t position) const {
   while (position < states_[actor].shared) actor = *stage.actors[actor].parent;
+  const Actor& of = stage.actors[actor];
+  const std::uint32_t block = position / block_size_;
+  if (block < of.texts.size() && position < of.prompt) {
+    return (kTexts + of.texts[block] + 1) << kPositionBits | position;
+  }
   return (actor + 1) << kPositionBits | position;
 }
 
 std::string World::tag_text(const Stage& stage, Tag tag) const {
   if (tag == 0) return "nothing valid";
-  return fmt::format("position {} of {}", tag & ((1u << kPositionBits) - 1),
-                     stage.actors[(tag >> kPositionBits) - 1].name);
+  const std::uint32_t position = tag & ((1u << kPositionBits) - 1);
+  const std::uint32_t owner = (tag >> kPositionBits) - 1;
+  if (owner >= kTexts) return fmt::format("position {} of text {}", position, owner - kTexts + 1);
+  return fmt::format("position {} of {}", position, stage.actors[owner].name);
 }
 
 std::uint32_t& World::device_rows_of(const Row& row) {
@@ -395,11 +447,85 @@ void World::run_copies(const Stage&, Step& step, bool lost) {
       for (std::uint32_t row = 0; row < job.rows; ++row) {
         row_at(job.to, row) = lost ? 0 : row_at(job.from, row);
       }
+    } else if (job.pool == PoolKind::kHostStates) {
+      staged_[index_of(job.from)] = lost ? 0 : slots_[index_of(job.from)];
     } else if (job.pool == PoolKind::kStateSlots) {
       slots_[index_of(job.to)] = lost ? 0 : slots_[index_of(job.from)];
     }
   }
   step.copies.clear();
+}
+
+// ---- the store -------------------------------------------------------------------------------------
+
+const Transfer* World::oldest(Lane lane) const {
+  const auto found = std::find_if(transfers_.begin(), transfers_.end(),
+                                  [&](const Transfer& queued) { return queued.lane == lane; });
+  return found == transfers_.end() ? nullptr : &*found;
+}
+
+// The host hears of a state's save behind the result of the step that wrote it, and the step's copies have
+// staged it by then.
+bool World::may_pass(const Transfer& transfer) const {
+  const std::uint64_t step = pinfold::value_of(transfer.after);
+  if (step > value_of(scheduler_.done()) + 1) return false;
+  for (std::size_t n = 0; n < flights_; ++n) {
+    if (flying_[n].number == step && !flying_[n].copied) return false;
+  }
+  return true;
+}
+
+void World::take_transfers() {
+  for (const Transfer& queued : scheduler_.transfers()) transfers_.push_back(queued);
+  scheduler_.clear_transfers();
+}
+
+std::string World::transfer_text(const Stage&, Lane lane) const {
+  const Transfer& first = *oldest(lane);
+  const bool load = lane == Lane::kHostToDevice;
+  std::string text = fmt::format("{} {}", load ? "load" : "save", value_of(first.ticket));
+  for (const Transfer& queued : transfers_) {
+    if (queued.lane != lane || queued.ticket != first.ticket) continue;
+    text += fmt::format("{} {} {} -> {}", &queued == &first ? " of" : ",", name_of(queued.pool),
+                        index_of(load ? queued.host : queued.device),
+                        index_of(load ? queued.device : queued.host));
+  }
+  return text;
+}
+
+// Everything behind the lane's oldest ticket is done, or will never be: then a lease gives it up, and
+// without one nobody hears of it again.
+void World::pass_transfer(const Stage& stage, Lane lane, bool lost) {
+  const Ticket ticket = oldest(lane)->ticket;
+  for (const Transfer& queued : transfers_) {
+    if (queued.lane != lane || queued.ticket != ticket) continue;
+    const bool state = queued.pool == PoolKind::kStateSlots;
+    const std::size_t device = index_of(queued.device);
+    const std::size_t host = index_of(queued.host);
+    if (state) {
+      Tag& to = lane == Lane::kHostToDevice ? slots_[device] : host_slots_[host];
+      to = lost ? 0 : lane == Lane::kHostToDevice ? host_slots_[host] : staged_[device];
+      continue;
+    }
+    for (std::uint32_t row = 0; row < block_size_; ++row) {
+      Tag& on_device = rows_[device * block_size_ + row];
+      Tag& on_host = host_rows_[host * block_size_ + row];
+      if (lane == Lane::kHostToDevice) {
+        on_device = lost ? 0 : on_host;
+      } else {
+        on_host = lost ? 0 : on_device;
+      }
+    }
+  }
+  std::erase_if(transfers_, [&](const Transfer& queued) {
+    return queued.lane == lane && queued.ticket == ticket;
+  });
+  if (!lost) {
+    scheduler_.on_passed(lane, ticket);
+  } else if (stage.lease) {
+    scheduler_.on_lost(lane, ticket);
+  }
+  read_journal(stage, false);
 }
 
 void World::run_row(const Stage& stage, Step& step, Row& row) {
@@ -491,17 +617,31 @@ void World::check_issue(const Stage& stage, PoolKind pool, BlockId id) {
   const auto to_whom = [&](const char* what) {
     return fmt::format("{} {} is issued while {}", name_of(pool), index_of(id), what);
   };
+  for (const Transfer& queued : transfers_) {
+    const bool load = queued.lane == Lane::kHostToDevice;
+    const PoolKind host =
+        queued.pool == PoolKind::kBlocks ? PoolKind::kHostBlocks : PoolKind::kHostStates;
+    // A state slot is read through its copy buffer.
+    const bool device = load || queued.pool == PoolKind::kBlocks;
+    if ((device && pool == queued.pool && queued.device == id) ||
+        (pool == host && queued.host == id)) {
+      find("I8", to_whom(fmt::format("a {} still {} it", load ? "load" : "save",
+                                     (pool == host) == load ? "reads" : "fills")
+                             .c_str()));
+    }
+  }
   for (std::size_t n = 0; n < flights_; ++n) {
     const Step& step = flying_[n];
     for (const Job& job : step.copies) {
-      if (job.pool != pool) continue;
+      const bool stages = job.pool == PoolKind::kHostStates;  // from a state slot
+      const bool reads = pool == (stages ? PoolKind::kStateSlots : job.pool);
       const std::string& name = stage.actors[job.actor].name;
-      if (job.from == id) {
+      if (reads && job.from == id) {
         find("I8", to_whom(fmt::format("the copy {} -> {} for {} still reads it",
                                        index_of(job.from), index_of(job.to), name)
                                .c_str()));
       }
-      if (job.to == id) {
+      if (pool == job.pool && job.to == id) {
         find("I8", to_whom(fmt::format("the copy {} -> {} for {} still fills it",
                                        index_of(job.from), index_of(job.to), name)
                                .c_str()));
@@ -555,6 +695,15 @@ void World::read_journal(const Stage& stage, bool planning) {
       }
       continue;
     }
+    if (record.verb == Verb::kSave) {
+      for (std::uint32_t n = 1; n < record.count; n += 2) {
+        BlockId id{};
+        std::memcpy(&id, &bytes[ids + n * sizeof id], sizeof id);
+        check_issue(
+            stage, record.pool == PoolKind::kBlocks ? PoolKind::kHostBlocks : PoolKind::kHostStates,
+            id);
+      }
+    }
     if (record.verb == Verb::kRelease) {
       // A table holds each id once.
       for (std::uint32_t n = 1; n < record.count; ++n) {
@@ -568,7 +717,8 @@ void World::read_journal(const Stage& stage, bool planning) {
       }
     }
     if (record.verb == Verb::kResult || record.verb == Verb::kStep ||
-        record.verb == Verb::kPassed || record.sequence >= actors_by_id_.size()) {
+        record.verb == Verb::kPassed || record.verb == Verb::kStored ||
+        record.sequence >= actors_by_id_.size()) {
       continue;
     }
     const std::uint32_t n = actors_by_id_[record.sequence];
@@ -589,6 +739,18 @@ void World::read_journal(const Stage& stage, bool planning) {
           told_ += fmt::format("; {} computes rows {} to {}", name, record.aux,
                                record.aux + record.count - 1);
           break;
+        case Verb::kHit:
+          told_ += fmt::format("; {} finds {}", name, count_text(record.aux, "row"));
+          break;
+        case Verb::kSave:
+          told_ += fmt::format("; save {} of {} is queued", record.aux, name);
+          break;
+        case Verb::kLoad:
+          told_ += fmt::format("; load {} for {} is queued", record.aux, name);
+          break;
+        case Verb::kLoaded:
+          told_ += fmt::format("; {} has {}", name, count_text(record.count, "row"));
+          break;
         case Verb::kEnd: told_ += fmt::format("; {} ends", name); break;
         default: break;
       }
@@ -607,6 +769,8 @@ void World::read_journal(const Stage& stage, bool planning) {
         state.fork_step = state.copy_step = value_of(scheduler_.planned());
         break;
       }
+      case Verb::kHit: state.device_rows = record.aux; break;
+      case Verb::kLoaded: state.device_rows = record.count; break;
       case Verb::kDemote:
         state.demoted = true;
         state.device_rows = 0;
@@ -641,6 +805,7 @@ void World::read_journal(const Stage& stage, bool planning) {
     }
   }
   scheduler_.journal().clear();
+  take_transfers();
 }
 
 void World::take_ends(const Stage& stage) {
@@ -665,6 +830,7 @@ void World::arrive(const Stage& stage, std::uint32_t n) {
   state.id = static_cast<std::uint32_t>(actors_by_id_.size());
   actors_by_id_.push_back(static_cast<std::uint8_t>(n));
   Answer answer = Answer::kOk;
+  const PromptKeys keys{actor.keys, TokenCount(actor.tail_end), actor.tail};
   if (watch_) {
     std::uint32_t known = actor.spec.prompt.value;
     if (actor.parent && scheduler_.knows(SequenceId{states_[*actor.parent].id})) {
@@ -678,11 +844,11 @@ void World::arrive(const Stage& stage, std::uint32_t n) {
   if (actor.parent) {
     const State& parent = states_[*actor.parent];
     if (scheduler_.knows(SequenceId{parent.id})) state.parent_epoch = parent.epoch;
-    answer = scheduler_.fork(SequenceId{parent.id}, SequenceId{state.id}, actor.spec);
+    answer = scheduler_.fork(SequenceId{parent.id}, SequenceId{state.id}, actor.spec, keys);
     const std::vector<SequenceId> forks = scheduler_.waiting_forks();
     state.forked = std::find(forks.begin(), forks.end(), SequenceId{state.id}) != forks.end();
   } else {
-    answer = scheduler_.add(SequenceId{state.id}, actor.spec);
+    answer = scheduler_.add(SequenceId{state.id}, actor.spec, keys);
     must_plan_ = stage.reduce;
   }
   read_journal(stage, false);
@@ -774,9 +940,10 @@ void World::plan(const Stage& stage) {
     std::uint8_t owner = 0;
     for (const Row& row : step.rows) {
       const std::span<const BlockId> table = std::span(step.tables).subspan(row.table, row.blocks);
-      const bool holds = copy.pool == PoolKind::kBlocks
-                             ? std::find(table.begin(), table.end(), copy.to) != table.end()
-                             : row.state == copy.to;
+      const bool holds =
+          copy.pool == PoolKind::kBlocks
+              ? std::find(table.begin(), table.end(), copy.to) != table.end()
+              : row.state == (copy.pool == PoolKind::kHostStates ? copy.from : copy.to);
       if (holds) owner = row.actor;
     }
     step.copies.push_back({copy.pool, copy.from, copy.to, copy.rows.value, owner});
@@ -883,14 +1050,25 @@ std::optional<ExploreFinding> World::apply(const Stage& stage, const WorldEvent&
         told_ = fmt::format("the device runs step {}", flying_[first_not_run()].number);
         break;
       case EventKind::kPass:
+        if (event.choice == kLoad || event.choice == kSave) {
+          const Lane lane = event.choice == kLoad ? Lane::kHostToDevice : Lane::kDeviceToHost;
+          told_ = fmt::format("the host hears that {} is done", transfer_text(stage, lane));
+          break;
+        }
         told_ = fmt::format("the host hears that the copies of step {} are done",
                             separate() ? news_.front() : flying_[first_not_run()].number);
         break;
       case EventKind::kResult: told_ = fmt::format("the result of step {} comes", front); break;
       case EventKind::kFail: told_ = fmt::format("step {} fails", front); break;
       case EventKind::kLose:
+        if (event.choice == kLoad || event.choice == kSave) {
+          const Lane lane = event.choice == kLoad ? Lane::kHostToDevice : Lane::kDeviceToHost;
+          told_ = fmt::format("{} {}", transfer_text(stage, lane),
+                              stage.lease ? "is given up" : "is never reported");
+          break;
+        }
         told_ =
-            event.choice == 1
+            event.choice == kCopies
                 ? fmt::format("nobody will say that the copies of step {} are done", news_.front())
                 : fmt::format("the result of step {} is lost", front);
         break;
@@ -905,14 +1083,25 @@ std::optional<ExploreFinding> World::apply(const Stage& stage, const WorldEvent&
         break;
       case EventKind::kPlan: plan(stage); break;
       case EventKind::kRun: run_step(stage, flying_[first_not_run()], event.choice); break;
-      case EventKind::kPass: pass_copies(stage); break;
+      case EventKind::kPass:
+        if (event.choice == kLoad || event.choice == kSave) {
+          pass_transfer(stage, event.choice == kLoad ? Lane::kHostToDevice : Lane::kDeviceToHost,
+                        false);
+        } else {
+          pass_copies(stage);
+        }
+        break;
       case EventKind::kResult: result(stage, event.choice, false); break;
       case EventKind::kFail:
         if (failures_left_ > 0) --failures_left_;
         result(stage, 0, true);
         break;
       case EventKind::kLose:
-        if (event.choice == 1) {
+        if (event.choice == kLoad || event.choice == kSave) {
+          --transfers_lost_left_;
+          pass_transfer(stage, event.choice == kLoad ? Lane::kHostToDevice : Lane::kDeviceToHost,
+                        true);
+        } else if (event.choice == kCopies) {
           if (!is_in(stage.unreported, news_.front())) --copies_lost_left_;
           news_.erase(news_.begin());
         } else {
@@ -956,8 +1145,10 @@ void World::check_touched(const Stage& stage) {
   for (std::size_t n = 0; n < flights_; ++n) {
     const Step& step = flying_[n];
     for (const Job& job : step.copies) {
+      const bool stages = job.pool == PoolKind::kHostStates;  // from a state slot
       for (const BlockId id : {job.from, job.to}) {
-        if (!is_free(job.pool, id)) continue;
+        const PoolKind pool = stages && id == job.from ? PoolKind::kStateSlots : job.pool;
+        if (!is_free(pool, id)) continue;
         find("I8", fmt::format("{} {} is free while the copy {} -> {} for {} has not run",
                                name_of(job.pool), index_of(id), index_of(job.from),
                                index_of(job.to), stage.actors[job.actor].name));
@@ -1026,7 +1217,7 @@ void World::check_rows(const Stage& stage) {
                               tag_text(stage, wanted), tag_text(stage, found)));
       return;
     }
-    if (view.state == kNoBlock || committed == 0) continue;
+    if (view.state == kNoBlock || committed == 0 || view.phase == Phase::kLoading) continue;
     const Tag found = slots_[index_of(filled_by(PoolKind::kStateSlots, view.state))];
     const Tag wanted = tag_of(stage, n, std::max(state.device_rows, committed) - 1);
     if (found == wanted) continue;
@@ -1068,8 +1259,8 @@ std::optional<ExploreFinding> World::audit(const Stage& stage) const {
       const std::vector<BlockId>* ids = kind == PoolKind::kBlocks       ? &hold.blocks
                                         : kind == PoolKind::kStateSlots ? &hold.states
                                         : kind == PoolKind::kDraftSlots ? &hold.drafts
-                                                                        : nullptr;
-      if (ids == nullptr) continue;
+                                        : kind == PoolKind::kHostBlocks ? &hold.host_blocks
+                                                                        : &hold.host_states;
       for (const BlockId id : *ids) count(id);
     }
     if (entries[0] > 0) {
@@ -1080,7 +1271,8 @@ std::optional<ExploreFinding> World::audit(const Stage& stage) const {
       return found("I2", fmt::format("{} {} counts {} owners, and {} tables and holds name it",
                                      name_of(kind), id, pool.owners(BlockId{id}), entries[id]));
     }
-    const std::vector<BlockId> free = pool.free_list();
+    std::vector<BlockId> free = pool.free_list();
+    for (const BlockId id : pool.idle_list()) free.push_back(id);
     for (const BlockId id : free) {
       if (index_of(id) == 0 || index_of(id) >= pool.ids() || entries[index_of(id)]++ > 0) {
         return found("I1", fmt::format("the free list names {} {} twice, or it has an owner",
@@ -1095,8 +1287,8 @@ std::optional<ExploreFinding> World::audit(const Stage& stage) const {
   }
   // Everybody is in exactly one queue.
   std::vector<std::uint32_t> places(states_.size(), 0);
-  for (const std::vector<SequenceId>& queue :
-       {scheduler_.running(), scheduler_.waiting(), scheduler_.waiting_forks()}) {
+  for (const std::vector<SequenceId>& queue : {scheduler_.running(), scheduler_.waiting(),
+                                               scheduler_.waiting_forks(), scheduler_.loading()}) {
     for (const SequenceId id : queue) ++places[actor_of(id)];
   }
   for (std::uint32_t n = 0; n < states_.size(); ++n) {
@@ -1113,15 +1305,15 @@ std::optional<ExploreFinding> World::audit(const Stage& stage) const {
 }
 
 bool World::open() const {
-  if (flights_ > 0 || !news_.empty()) return true;
+  if (flights_ > 0 || !news_.empty() || !transfers_.empty()) return true;
   return std::any_of(states_.begin(), states_.end(),
                      [](const State& state) { return state.status == Status::kLive; });
 }
 
 bool World::over(const Stage&) const {
-  return flights_ == 0 && std::all_of(states_.begin(), states_.end(), [](const State& state) {
-           return state.status == Status::kEnded;
-         });
+  return flights_ == 0 && transfers_.empty() &&
+         std::all_of(states_.begin(), states_.end(),
+                     [](const State& state) { return state.status == Status::kEnded; });
 }
 
 // ---- keys ------------------------------------------------------------------------------------------
@@ -1163,8 +1355,38 @@ class Names {
 
 }  // namespace
 
+template <class Mix>
+void World::add_contents(Mix& mix) const {
+  const Pools& pools = scheduler_.pools();
+  const auto add_rows = [&](const std::vector<Tag>& rows, BlockId id) {
+    for (std::uint32_t row = 0; row < block_size_; ++row) {
+      mix.add(rows[std::size_t{index_of(id)} * block_size_ + row]);
+    }
+  };
+  for (const BlockId id : pools.blocks().kept_list()) add_rows(rows_, id);
+  for (const BlockId id : pools.of(PoolKind::kHostBlocks).kept_list()) add_rows(host_rows_, id);
+  for (const BlockId id : pools.of(PoolKind::kHostStates).kept_list()) {
+    mix.add(host_slots_[index_of(id)]);
+  }
+  mix.add(transfers_.size());
+  for (const Transfer& queued : transfers_) {
+    if (queued.lane == Lane::kHostToDevice) continue;
+    if (queued.pool == PoolKind::kBlocks) {
+      add_rows(rows_, queued.device);
+    } else {
+      mix.add(staged_[index_of(queued.device)]);
+    }
+  }
+}
+
 World::Key World::key(const Stage& stage, bool rename) const {
   KeyMixer mix;
+  if (stage.options.reuse == Switch::kOn) {
+    // What lies in a block that can be found counts, and by which id.
+    rename = false;
+    mix.add(scheduler_.state_hash());
+    add_contents(mix);
+  }
   const Pools& pools = scheduler_.pools();
   Names blocks(pools.blocks().ids(), rename);
   Names slots(pools.of(PoolKind::kStateSlots).ids(), rename);
@@ -1176,7 +1398,7 @@ World::Key World::key(const Stage& stage, bool rename) const {
   };
   mix.add((must_plan_ ? 1u : 0u) | (aborted_one_ && stage.abort_any ? 2u : 0u) |
           std::uint64_t{failures_left_} << 8 | std::uint64_t{losses_left_} << 16 |
-          std::uint64_t{copies_lost_left_} << 24);
+          std::uint64_t{copies_lost_left_} << 24 | std::uint64_t{transfers_lost_left_} << 32);
   mix.add(news_.size());
   for (const std::uint64_t step : news_) {
     mix.add((value_of(scheduler_.planned()) - step) << 1 |

@@ -29,11 +29,17 @@ namespace pinfold::sim {
 struct Actor {
   std::string name;
   RequestSpec spec;
+  std::uint32_t prompt = 0;
   std::uint32_t output = 0;  // tokens at which it stops, where stops are given
   std::vector<std::uint8_t> accepted{};
   std::optional<std::uint32_t> parent{};
   std::uint32_t fork_at = 0;
   bool may_abort = false;
+  // What its blocks hold, where prefixes are reused, and the text that each prompt block belongs to.
+  std::vector<std::uint64_t> keys{};
+  std::uint32_t tail_end = 0;
+  std::uint64_t tail = 0;
+  std::vector<std::uint32_t> texts{};
   // An equal request before it: it arrives after that one (symmetry reduction).
   std::optional<std::uint32_t> twin{};
 };
@@ -53,6 +59,8 @@ struct Stage {
   std::vector<std::uint64_t> failing{};     // steps that do fail
   std::vector<std::uint64_t> lost{};        // results that never come
   std::vector<std::uint64_t> unreported{};  // copies in a lane of their own that nobody reports
+  std::uint32_t transfers_lost = 0;         // loads and saves that may be lost
+  bool lease = false;                       // those are given up, instead of never reported
   bool watch = false;  // judge every event by the named invariants and shadow memory too
 };
 
@@ -76,8 +84,9 @@ const char* name_of(EventKind kind);
 
 struct WorldEvent {
   EventKind kind = EventKind::kPlan;
-  std::uint8_t actor = 0;    // kArrive, kAbort
-  std::uint16_t choice = 0;  // kRun, kResult: what the rows yield, mixed radix in row order
+  std::uint8_t actor = 0;  // kArrive, kAbort
+  // kRun, kResult: what the rows yield, mixed radix in row order; kPass, kLose: of what (World::Of)
+  std::uint16_t choice = 0;
   friend bool operator==(const WorldEvent&, const WorldEvent&) = default;
 };
 
@@ -214,6 +223,15 @@ class World {
   }
   bool may_plan() const;
   bool separate() const { return scheduler_.options().copy_lane == CopyLane::kSeparate; }
+  /// What a pass or a loss is of; a loss of kSteps is a result's, of kCopies a report's.
+  enum Of : std::uint16_t { kSteps = 0, kCopies = 1, kLoad = 2, kSave = 3 };
+  const Transfer* oldest(Lane lane) const;
+  bool may_pass(const Transfer& transfer) const;
+  void pass_transfer(const Stage& stage, Lane lane, bool lost);
+  void take_transfers();
+  template <class Mix>
+  void add_contents(Mix& mix) const;
+  std::string transfer_text(const Stage& stage, Lane lane) const;
   void pass_copies(const Stage& stage);
   std::uint32_t base_of(const Stage& stage, std::uint32_t actor) const;
   std::uint32_t limit_of(const Stage& stage, std::uint32_t actor) const;
@@ -252,6 +270,11 @@ class World {
   std::vector<std::uint8_t> left_pending_;
   std::vector<Tag> rows_;            // of all blocks
   std::vector<Tag> slots_;           // the last position that a state includes
+  std::vector<Tag> host_rows_;       // of all host blocks
+  std::vector<Tag> host_slots_;      // of all host states
+  std::vector<Tag> staged_;          // of each slot's copy buffer
+  std::vector<Transfer> transfers_;  // queued, not told of
+  std::uint32_t transfers_lost_left_ = 0;
   std::uint64_t passed_ = 0;         // ticket of the compute lane
   std::uint64_t copies_passed_ = 0;  // and of the copy lane
   std::uint64_t failed_upto_ = 0;

@@ -79,7 +79,7 @@ accepted = mutants.run("check", *run_of, "--accept", "--events")
 suite.check("the sound engine is a baseline", accepted.status == 0, accepted.err)
 suite.check("and compares with itself", mutants.run("check", *run_of).status == 0)
 old = json.loads((mutants.scratch / "base.json").read_text())["figures"]
-for name, figure in [("forward_release", "adjacency.descending_ppm"), ("unfenced_finish", "preemptions"),
+for name, figure in [("forward_release", "adjacency.descending_ppm"), ("unfenced_finish", "cow_copies"),
                      ("free_id_lost", "wait_ns_total"), ("listed_twice", "verdict"), ("chunk_admitted", "verdict")]:
     caught = mutants.run("check", *run_of, "--mutant", name)
     row = re.search(rf"^  {re.escape(figure)} +(\S+) +(\S+) .*exact +WORSE$", caught.out, re.MULTILINE)

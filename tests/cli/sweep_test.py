@@ -14,6 +14,7 @@ import itertools
 import json
 import os
 import random
+import re
 import signal
 import sqlite3
 import subprocess

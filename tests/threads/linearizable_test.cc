@@ -347,7 +347,7 @@ TEST_CASE("linearizable: a history of a torn facade is found") {
   for (; seed < 20 * kHistories && found == 0; ++seed) {
     const SchedulerOptions options = small_options(seed % 3);
     TornFacade facade(options);
-    found += Linearizer(record(facade, seed), options).found() ? 0 : 1;
+    found += Linearizer(record(facade, seed), options).found() ? 0u : 1u;
   }
   MESSAGE(seed, " histories until one of the torn facade has no order");
   CHECK(found == 1);
