@@ -197,8 +197,8 @@ void Shadow::run_step(std::uint64_t step, bool failed, bool behind_failed) {
   done_ = step;
   std::uint64_t& passed = passed_[index_of(Lane::kCompute)];
   passed = std::max(passed, 2 * step);
-  if (!transfers_.empty()) stage_states(step, failed || behind_failed);
   run_copies(2 * step, failed || behind_failed);
+  if (!transfers_.empty()) stage_states(step, failed || behind_failed);
   settling_ = std::move(flying_.front());
   flying_.erase(flying_.begin());
   settling_open_ = true;

@@ -524,10 +524,11 @@ class Replay {
       copy_lane_ns = copies_done;
       start_ns = std::max(start_ns, copies_done);
     }
+    if (cost.stages_ps > 0) start_ns += picoseconds_.take_ns(cost.stages_ps);
+    staged_ns_ = start_ns;
     lane_free_ns_ = start_ns + picoseconds_.take_ns(cost.forward_ps);
     frame.done_ns = lane_free_ns_;
     ++result_.steps;
-    copies_done_ns_ = copies_done;
     if (copies) await_copies(copies_done);
   }
 
@@ -615,7 +616,7 @@ class Replay {
       LinkTransfer transfer{first.lane, first.ticket, now_,
                             config_.store.latency_ps + link_ps(bytes)};
       if (staged_by > 0) {
-        transfer.ready_ns = copies_done_ns_;
+        transfer.ready_ns = staged_ns_;
         staged_.push_back({first.ticket, staged_by});
       }
       link_.queue(transfer, now_);
@@ -1272,7 +1273,7 @@ class Replay {
     std::uint32_t seen = 0;
   };
   std::array<StoreLane, 2> store_lanes_{};
-  std::int64_t copies_done_ns_ = 0;  // of the step launched last
+  std::int64_t staged_ns_ = 0;  // of the step launched last
   std::uint64_t loading_ns_ = 0;
   bool host_waits_ = false;  // for an event that was lost
   std::int64_t last_result_ns_ = 0;

@@ -24,7 +24,7 @@ std::uint64_t copies_ps(const CostConfig& cost, std::uint32_t block_size, const 
   Wide states = 0;
   for (const Copy& copy : plan.copies) {
     if (copy.to == kNoBlock) continue;  // release only: nothing moves
-    ++(copy.pool == PoolKind::kBlocks ? blocks : states);
+    ++(copy.pool == PoolKind::kStateSlots ? states : blocks);
   }
   if (blocks + states == 0) return 0;
   Wide ps = states * cost.state_copy_ps;
@@ -52,6 +52,8 @@ Wide table_entries(std::uint32_t block_size, const StepPlan& plan) {
 StepCost step_cost(const CostConfig& cost, std::uint32_t block_size, const StepPlan& plan) {
   StepCost result;
   if (!plan.copies.empty()) result.copies_ps = copies_ps(cost, block_size, plan);
+  result.stages_ps =
+      std::min<std::uint64_t>(plan.stages.size() * cost.state_copy_ps, kLongestPartPs);
   const StepLoad load = load_of(plan);
   Wide ps = 0;
   if (cost.device) {

@@ -11,6 +11,7 @@ namespace pinfold::sim {
 /// A step's parts, in picoseconds: its copies run first, in the same lane.
 struct StepCost {
   std::uint64_t copies_ps = 0;
+  std::uint64_t stages_ps = 0;      // states staged for their saves, in the compute lane
   std::uint64_t forward_ps = 0;     // forward, host and block-table entries
   std::uint32_t limits_passed = 0;  // sim/device/fitted_range.h
 };

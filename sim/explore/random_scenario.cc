@@ -51,6 +51,45 @@ void draw_config(Draws& draw, RunConfig& config) {
   }
 }
 
+void draw_reuse(Draws& draw, Scenario& scenario) {
+  RunConfig& config = scenario.config;
+  const bool store = config.engine.fence == FenceMode::kAlways && draw.one_in(2);
+  if (config.model.state_slots && !store) return;
+  config.prefix.reuse = true;
+  if (draw.one_in(3)) config.prefix.eviction = Eviction::kFifo;
+  const std::uint32_t block_size = config.engine.block_size;
+  if (store) {
+    config.store.host_blocks = draw.from(1, 6);
+    config.store.interval = block_size * draw.from(1, 2);
+    config.store.lease_ps = draw.one_in(2) ? 1'000'000 : 0;
+    if (config.model.state_slots) {
+      config.store.host_states = draw.from(1, 3);
+      config.store.recover_tokens = draw.below(3);
+    }
+    if (config.store.lease_ps > 0 && draw.one_in(3)) {
+      scenario.explore.faults.emplace_back(FaultKind::kTransferLost, 1);
+    }
+  }
+  // Texts that are one up to some block.
+  for (ScenarioRequest& asked : scenario.requests) {
+    TraceRequest& request = asked.request;
+    if (request.fork_of != kNoRequest) {
+      // A fork's first tokens are its parent's.
+      const TraceRequest& parent = scenario.requests[request.fork_of].request;
+      const std::uint32_t same = std::min(request.prompt, parent.prompt) / block_size;
+      request.prefix_ids = parent.prefix_ids;
+      request.prefix_ids.resize(std::min<std::size_t>(same, parent.prefix_ids.size()));
+      continue;
+    }
+    const std::uint32_t blocks = (request.prompt + block_size - 1) / block_size;
+    const std::uint32_t part_at = draw.below(blocks + 1);
+    const std::uint32_t text = 1 + draw.below(2);
+    for (std::uint32_t block = 0; block < blocks; ++block) {
+      request.prefix_ids.push_back(block < part_at ? block + 1 : 100 * text + block);
+    }
+  }
+}
+
 void draw_requests(Draws& draw, Scenario& scenario) {
   const std::uint32_t requests = draw.from(1, 4);
   const bool known = scenario.config.workload.stop == StopMode::kKnown;
@@ -83,6 +122,7 @@ void draw_freedom(Draws& draw, Scenario& scenario) {
   if (scenario.config.workload.drafts > 0 && draw.one_in(2)) explore.rejections = Freedom::kAny;
   if (draw.one_in(2)) explore.abort_any = true;
   if (draw.one_in(4)) explore.faults.emplace_back(FaultKind::kStepFailed, 1 + draw.below(2));
+  if (draw.one_in(2)) draw_reuse(draw, scenario);
 }
 
 /// One walk of at most `events`; the path to its finding, if any.

@@ -447,8 +447,6 @@ void World::run_copies(const Stage&, Step& step, bool lost) {
       for (std::uint32_t row = 0; row < job.rows; ++row) {
         row_at(job.to, row) = lost ? 0 : row_at(job.from, row);
       }
-    } else if (job.pool == PoolKind::kHostStates) {
-      staged_[index_of(job.from)] = lost ? 0 : slots_[index_of(job.from)];
     } else if (job.pool == PoolKind::kStateSlots) {
       slots_[index_of(job.to)] = lost ? 0 : slots_[index_of(job.from)];
     }
@@ -464,15 +462,17 @@ const Transfer* World::oldest(Lane lane) const {
   return found == transfers_.end() ? nullptr : &*found;
 }
 
-// The host hears of a state's save behind the result of the step that wrote it, and the step's copies have
-// staged it by then.
+// The host hears of a state's save behind the result of the step that wrote it: the lane has come to the
+// step that stages it by then.
 bool World::may_pass(const Transfer& transfer) const {
-  const std::uint64_t step = pinfold::value_of(transfer.after);
-  if (step > value_of(scheduler_.done()) + 1) return false;
-  for (std::size_t n = 0; n < flights_; ++n) {
-    if (flying_[n].number == step && !flying_[n].copied) return false;
-  }
-  return true;
+  return pinfold::value_of(transfer.after) <= value_of(scheduler_.done()) + 1;
+}
+
+// Ahead of its rows; a failed step leaves nothing that anybody knows.
+void World::stage_states(Step& step, bool lost) {
+  for (const BlockId slot : step.stages)
+    staged_[index_of(slot)] = lost ? 0 : slots_[index_of(slot)];
+  step.stages.clear();
 }
 
 void World::take_transfers() {
@@ -497,6 +497,11 @@ std::string World::transfer_text(const Stage&, Lane lane) const {
 // without one nobody hears of it again.
 void World::pass_transfer(const Stage& stage, Lane lane, bool lost) {
   const Ticket ticket = oldest(lane)->ticket;
+  const std::uint64_t staged_by = pinfold::value_of(oldest(lane)->after);
+  for (std::size_t n = 0; n < flights_; ++n) {
+    Step& step = flying_[n];
+    if (step.number == staged_by) stage_states(step, step.number <= failed_upto_);
+  }
   for (const Transfer& queued : transfers_) {
     if (queued.lane != lane || queued.ticket != ticket) continue;
     const bool state = queued.pool == PoolKind::kStateSlots;
@@ -591,6 +596,7 @@ void World::run_row(const Stage& stage, Step& step, Row& row) {
 
 void World::run_step(const Stage& stage, Step& step, std::uint32_t choice) {
   if (!step.copied) run_copies(stage, step, step.number <= failed_upto_);
+  stage_states(step, step.number <= failed_upto_);
   step.run = true;
   for (Row& row : step.rows) {
     const std::uint32_t options = options_of(stage, row);
@@ -633,15 +639,14 @@ void World::check_issue(const Stage& stage, PoolKind pool, BlockId id) {
   for (std::size_t n = 0; n < flights_; ++n) {
     const Step& step = flying_[n];
     for (const Job& job : step.copies) {
-      const bool stages = job.pool == PoolKind::kHostStates;  // from a state slot
-      const bool reads = pool == (stages ? PoolKind::kStateSlots : job.pool);
+      if (job.pool != pool) continue;
       const std::string& name = stage.actors[job.actor].name;
-      if (reads && job.from == id) {
+      if (job.from == id) {
         find("I8", to_whom(fmt::format("the copy {} -> {} for {} still reads it",
                                        index_of(job.from), index_of(job.to), name)
                                .c_str()));
       }
-      if (pool == job.pool && job.to == id) {
+      if (job.to == id) {
         find("I8", to_whom(fmt::format("the copy {} -> {} for {} still fills it",
                                        index_of(job.from), index_of(job.to), name)
                                .c_str()));
@@ -896,6 +901,8 @@ void World::plan(const Stage& stage) {
   step.rows.clear();
   step.tables.clear();
   step.copies.clear();
+  step.stages.clear();
+  for (const Copy& copy : plan.stages) step.stages.push_back(copy.from);
   const auto add_row = [&](std::uint32_t n, Row row) {
     const SequenceView view = scheduler_.view(SequenceId{states_[n].id});
     row.actor = static_cast<std::uint8_t>(n);
@@ -940,10 +947,9 @@ void World::plan(const Stage& stage) {
     std::uint8_t owner = 0;
     for (const Row& row : step.rows) {
       const std::span<const BlockId> table = std::span(step.tables).subspan(row.table, row.blocks);
-      const bool holds =
-          copy.pool == PoolKind::kBlocks
-              ? std::find(table.begin(), table.end(), copy.to) != table.end()
-              : row.state == (copy.pool == PoolKind::kHostStates ? copy.from : copy.to);
+      const bool holds = copy.pool == PoolKind::kBlocks
+                             ? std::find(table.begin(), table.end(), copy.to) != table.end()
+                             : row.state == copy.to;
       if (holds) owner = row.actor;
     }
     step.copies.push_back({copy.pool, copy.from, copy.to, copy.rows.value, owner});
@@ -968,6 +974,7 @@ void World::result(const Stage& stage, std::uint32_t choice, bool failed) {
   if (failed) {
     // The step and those behind it may have left anything where they were to write.
     if (!step.copied) run_copies(stage, step, true);
+    stage_states(step, true);
     for (std::size_t n = 0; n < flights_; ++n) {
       for (Row& row : flying_[n].rows) row.is_void = true;
     }
@@ -1013,6 +1020,7 @@ void World::result(const Stage& stage, std::uint32_t choice, bool failed) {
   gone.rows.clear();
   gone.tables.clear();
   gone.copies.clear();
+  gone.stages.clear();
   scheduler_.on_step_complete({number, failed, exceptions.data(), exceptions.size()});
   if (failed) {
     // What the device had run beyond the processed rows was thrown away with the step.
@@ -1145,10 +1153,8 @@ void World::check_touched(const Stage& stage) {
   for (std::size_t n = 0; n < flights_; ++n) {
     const Step& step = flying_[n];
     for (const Job& job : step.copies) {
-      const bool stages = job.pool == PoolKind::kHostStates;  // from a state slot
       for (const BlockId id : {job.from, job.to}) {
-        const PoolKind pool = stages && id == job.from ? PoolKind::kStateSlots : job.pool;
-        if (!is_free(pool, id)) continue;
+        if (!is_free(job.pool, id)) continue;
         find("I8", fmt::format("{} {} is free while the copy {} -> {} for {} has not run",
                                name_of(job.pool), index_of(id), index_of(job.from),
                                index_of(job.to), stage.actors[job.actor].name));
@@ -1482,6 +1488,7 @@ World::Key World::key(const Stage& stage, bool rename) const {
       mix.add(slots(row.state));
       mix.add(drafts(row.draft));
     }
+    for (const BlockId slot : step.stages) mix.add(slots(slot) + 1);
     mix.add(step.copies.size());
     for (const Job& job : step.copies) {
       Names& names = job.pool == PoolKind::kBlocks ? blocks : slots;

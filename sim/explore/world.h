@@ -211,6 +211,7 @@ class World {
     std::vector<Row> rows{};
     std::vector<BlockId> tables{};  // as dispatched
     std::vector<Job> copies{};
+    std::vector<BlockId> stages{};  // slots
   };
 
   Tag tag_of(const Stage& stage, std::uint32_t actor, std::uint32_t position) const;
@@ -228,6 +229,7 @@ class World {
   const Transfer* oldest(Lane lane) const;
   bool may_pass(const Transfer& transfer) const;
   void pass_transfer(const Stage& stage, Lane lane, bool lost);
+  void stage_states(Step& step, bool lost);
   void take_transfers();
   template <class Mix>
   void add_contents(Mix& mix) const;

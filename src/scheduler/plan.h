@@ -11,8 +11,7 @@
 namespace pinfold {
 
 /// A device copy that runs in the compute lane ahead of the step's forward. Destination 0: no copy,
-/// the source is only released once the step's copies are done. Pool kHostStates: state slot `from` is
-/// copied into its copy buffer, from where a transfer moves it to the host.
+/// the source is only released once the step's copies are done.
 struct Copy {
   PoolKind pool = PoolKind::kBlocks;
   BlockId from = kNoBlock;
@@ -33,7 +32,7 @@ struct Chunk {
 
 /// A copy between device and host (rule O16), in order on its lane. Those of one ticket are done
 /// together. Lane host-to-device: the destination waits for nothing. Device-to-host: a block may be read
-/// at once, a state slot's copy buffer behind the copies of step `after`.
+/// at once, a state slot's copy buffer once step `after` has staged it.
 struct Transfer {
   Lane lane = Lane::kHostToDevice;
   Ticket ticket{};
@@ -85,6 +84,9 @@ struct StepPlan {
   Ticket copy_ticket{};  // 0: no copies
   Ticket step_ticket{};
   std::vector<Copy> copies;
+  // State slots (`from`) that the compute lane copies into their copy buffers ahead of the forward and behind
+  // every step before, wherever other copies run; a transfer moves them to host state `to`.
+  std::vector<Copy> stages;
   std::vector<Chunk> chunks;
   std::vector<Joined> joined;
   std::vector<Left> left;
@@ -101,6 +103,7 @@ struct StepPlan {
     step = StepNumber{};
     copy_ticket = step_ticket = Ticket{};
     copies.clear();
+    stages.clear();
     chunks.clear();
     joined.clear();
     left.clear();

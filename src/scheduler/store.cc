@@ -211,13 +211,15 @@ void Core::save_blocks(Sequence& sequence) {
 }
 
 // The state that the slot holds ahead of the step being planned, if that is the state of a boundary whose
-// content has a name: the step's copies stage it, so that the step may write on.
+// content has a name: the step stages it before it writes on.
 void Core::save_state(Pass& pass, Sequence& sequence, std::uint32_t position) {
   const PrefixState& prefix = sequence.prefix;
   const std::uint32_t interval = options_.store_interval.value;
   const std::uint32_t blocks = position / options_.block_size.value;
   const bool boundary = position > 0 && position % interval == 0;
   if (boundary == mutant_is(Mutant::kStateOfLaterRows)) return;
+  // A fork's, which this step's copies fill: its parent's was saved where it was worth it.
+  if (sequence.copy_ticket == copy_ticket(pass.step)) return;
   if (blocks < prefix.keyed || blocks > prefix.keys.size() || blocks == 0) return;
   for (const Flight& flight : sequence.flights) {
     if (flight.decode && flight.rows.value > 1) return;  // drafts: nobody knows the count yet
@@ -256,7 +258,7 @@ void Core::save_state(Pass& pass, Sequence& sequence, std::uint32_t position) {
   hold.from = sequence.id;
   hold.host_states.push_back(to);
   holds_.add(std::move(hold));
-  pass.plan.copies.push_back({PoolKind::kHostStates, sequence.state, to, TokenCount(position)});
+  pass.plan.stages.push_back({PoolKind::kStateSlots, sequence.state, to, TokenCount(position)});
   transfers_.push_back({Lane::kDeviceToHost, ticket, PoolKind::kStateSlots, sequence.state, to,
                         StepNumber{pass.step}});
   ++stats_.saved_states;

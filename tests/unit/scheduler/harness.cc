@@ -222,6 +222,15 @@ std::string Engine::transfers(Lane lane) const {
   return result;
 }
 
+std::string Engine::stages() const {
+  std::string result;
+  for (const Copy& copy : plan_.stages) {
+    add_word(result, "slot " + std::to_string(index_of(copy.from)) + ">" +
+                         std::to_string(index_of(copy.to)) + ":" + std::to_string(copy.rows.value));
+  }
+  return result;
+}
+
 std::string Engine::loads() const { return transfers(Lane::kHostToDevice); }
 std::string Engine::saves() const { return transfers(Lane::kDeviceToHost); }
 

@@ -115,6 +115,7 @@ class Engine {
   std::string copies() const;   // "slot 1>2 block 3>4:2"; after the colon, the rows
   std::string loads() const;    // not passed: "1: block 2>3 state 1>2", host to device, by ticket
   std::string saves() const;    // likewise, device to host
+  std::string stages() const;   // "slot 1>2:8", with the rows that the state includes
   std::string chunks() const;   // "0[0,4) 1[0,3)!"; ! ends the prompt
   std::string drafted() const;  // "0:3"
   std::string joined() const;   // "[0]"
