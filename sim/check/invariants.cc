@@ -5,7 +5,8 @@
 namespace pinfold::sim {
 namespace {
 
-constexpr PoolKind kPoolsUsed[] = {PoolKind::kBlocks, PoolKind::kStateSlots, PoolKind::kDraftSlots};
+constexpr PoolKind kPoolsUsed[] = {PoolKind::kBlocks, PoolKind::kStateSlots, PoolKind::kDraftSlots,
+                                   PoolKind::kHostBlocks, PoolKind::kHostStates};
 
 constexpr std::uint64_t kSmallPools = 1024;  // ids: looked at whole each time
 
@@ -40,6 +41,8 @@ BooksOptions books_options(const SchedulerOptions& options) {
   books.usable[index_of(PoolKind::kBlocks)] = options.block_ids - 1;
   books.usable[index_of(PoolKind::kStateSlots)] = options.state_ids - 1;
   books.usable[index_of(PoolKind::kDraftSlots)] = options.draft_ids - 1;
+  books.usable[index_of(PoolKind::kHostBlocks)] = options.host_block_ids - 1;
+  books.usable[index_of(PoolKind::kHostStates)] = options.host_state_ids - 1;
   return books;
 }
 
@@ -96,6 +99,7 @@ Invariants::Counts Invariants::counts_of(const Scheduler& scheduler) {
   counts.running = scheduler.running_count();
   counts.waiting = scheduler.waiting_count();
   counts.forks = scheduler.waiting_forks().size();
+  counts.loading = scheduler.loading().size();
   counts.release_lists = scheduler.holds().holds().size();
   return counts;
 }
@@ -210,7 +214,7 @@ void Invariants::audit_ids_in_use(const Scheduler& scheduler) {
     }
     audit_id(pool, index);
   };
-  for (const auto& queue : {scheduler.running(), scheduler.waiting_forks()}) {
+  for (const auto& queue : {scheduler.running(), scheduler.waiting_forks(), scheduler.loading()}) {
     for (const SequenceId id : queue) {
       const SequenceView view = scheduler.view(id);
       for (const BlockId block : view.table) audit(PoolKind::kBlocks, block);
@@ -222,6 +226,8 @@ void Invariants::audit_ids_in_use(const Scheduler& scheduler) {
     for (const BlockId block : hold.blocks) audit(PoolKind::kBlocks, block);
     for (const BlockId slot : hold.states) audit(PoolKind::kStateSlots, slot);
     for (const BlockId slot : hold.drafts) audit(PoolKind::kDraftSlots, slot);
+    for (const BlockId block : hold.host_blocks) audit(PoolKind::kHostBlocks, block);
+    for (const BlockId slot : hold.host_states) audit(PoolKind::kHostStates, slot);
   }
 }
 
@@ -253,12 +259,12 @@ void Invariants::audit_pool(const Scheduler& scheduler, PoolKind kind) {
     parked += books_.id(kind, index).is_parked();
     audit_id(pool, index);
   }
-  if (kind == PoolKind::kBlocks &&
-      !std::equal(idle.begin(), idle.end(), books_.idle().begin(), books_.idle().end(),
+  const std::vector<std::uint32_t>& booked_idle = books_.idle(kind);
+  if (!std::equal(idle.begin(), idle.end(), booked_idle.begin(), booked_idle.end(),
                   [](BlockId block, std::uint32_t booked) { return index_of(block) == booked; })) {
-    find(Check::kI2, std::to_string(idle.size()) +
-                         " blocks are idle, in the order of their eviction; the journal names " +
-                         std::to_string(books_.idle().size()) + ", or others");
+    find(Check::kI2, std::to_string(idle.size()) + " " + name_of(kind) +
+                         "s are idle, in the order of their eviction; the journal names " +
+                         std::to_string(booked_idle.size()) + ", or others");
   }
   if (free != pool.available().value) {
     find(Check::kI1, std::string(name_of(kind)) +
@@ -314,17 +320,18 @@ void Invariants::audit_free(const Pool& pool, std::uint32_t index) {
 
 void Invariants::audit_queues(const Scheduler& scheduler) {
   std::map<SequenceId, std::uint32_t> queues;
-  const auto visit = [&](const std::vector<SequenceId>& queue, bool runs, bool forks) {
+  const auto visit = [&](const std::vector<SequenceId>& queue, bool runs, bool forks,
+                         bool loads = false) {
     for (const SequenceId id : queue) {
       ++queues[id];
       const SequenceView view = scheduler.view(id);
       const bool running = view.phase == Phase::kPrefill || view.phase == Phase::kDecode;
       const bool fork = view.phase == Phase::kForkPinned || view.phase == Phase::kForkSettling;
-      if (running != runs || fork != forks) {
+      if (running != runs || fork != forks || (view.phase == Phase::kLoading) != loads) {
         find(Check::kI12, sequence_name(id) + " is in a queue that its phase " +
                               std::to_string(static_cast<int>(view.phase)) + " does not name");
       }
-      const bool may_hold = runs || view.phase == Phase::kForkPinned;
+      const bool may_hold = runs || loads || view.phase == Phase::kForkPinned;
       const bool holds = !view.table.empty() || view.state != kNoBlock || view.draft != kNoBlock;
       if (holds && !may_hold) {
         find(Check::kI12, sequence_name(id) + " waits and holds " +
@@ -338,6 +345,7 @@ void Invariants::audit_queues(const Scheduler& scheduler) {
   visit(scheduler.running(), true, false);
   visit(scheduler.waiting(), false, false);
   visit(scheduler.waiting_forks(), false, true);
+  visit(scheduler.loading(), false, false, true);
   for (const auto& [id, times] : queues) {
     if (times != 1) {
       find(Check::kI12, sequence_name(id) + " is in " + std::to_string(times) + " queues");
@@ -399,12 +407,15 @@ void Invariants::audit_waits(const Scheduler& scheduler) {
 }
 
 void Invariants::audit_holds(const Scheduler& scheduler) {
-  const std::uint64_t issued = 2 * value_of(scheduler.planned());
   for (const Hold& hold : scheduler.holds().holds()) {
     std::uint64_t ticket = 0;
     bool pending = false;
-    for (const Lane lane : {Lane::kCompute, Lane::kCopy}) {
+    std::uint64_t issued = 0;
+    for (const Lane lane :
+         {Lane::kCompute, Lane::kCopy, Lane::kHostToDevice, Lane::kDeviceToHost}) {
       const std::uint64_t awaited = value_of(hold.fence.ticket[index_of(lane)]);
+      if (awaited == 0) continue;
+      issued = books_.issued_on(lane);
       pending = pending || (awaited > books_.passed_on(lane) && awaited <= issued);
       ticket = std::max(ticket, awaited);
     }

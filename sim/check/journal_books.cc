@@ -190,6 +190,10 @@ void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
     case Verb::kHit: hit(record, ids); break;
     case Verb::kPublish: publish(record, ids); break;
     case Verb::kEvict: evict(record, ids); break;
+    case Verb::kSave: queue_save(record, ids); break;
+    case Verb::kLoad: queue_load(record, ids); break;
+    case Verb::kStored: stored(record, ids); break;
+    case Verb::kLoaded: loaded(record); break;
     case Verb::kJoin:
       at(record.sequence).in_batch = true;
       batch_.insert(record.sequence);
@@ -211,6 +215,10 @@ void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
       commits_.push_back(record.sequence);
       break;
     case Verb::kPassed: {
+      if (record.count > index_of(Lane::kCopy)) {
+        pass_store(Lane{static_cast<std::uint8_t>(record.count)}, record.aux);
+        break;
+      }
       const bool copies = record.count == index_of(Lane::kCopy);
       std::uint64_t& upto = copies ? copy_passed_ : passed_;
       upto = std::max<std::uint64_t>(upto, record.aux);
@@ -320,9 +328,10 @@ void JournalBooks::hit(const Record& record, std::span<const BlockId> ids) {
                             " has them up to " + std::to_string(upto));
     }
     if (books.owners.empty()) {
-      const auto place = std::find(idle_.begin(), idle_.end(), index_of(block));
-      if (place != idle_.end()) {
-        idle_.erase(place);
+      std::vector<std::uint32_t>& idle = idle_[index_of(PoolKind::kBlocks)];
+      const auto place = std::find(idle.begin(), idle.end(), index_of(block));
+      if (place != idle.end()) {
+        idle.erase(place);
       } else {
         find(Check::kI2, id_name(PoolKind::kBlocks, index_of(block)) + " is found by " +
                              sequence_name(record.sequence) + " and is free");
@@ -366,20 +375,21 @@ void JournalBooks::publish(const Record& record, std::span<const BlockId> ids) {
 
 // What is evicted is issued next, behind all that was free.
 void JournalBooks::evict(const Record& record, std::span<const BlockId> ids) {
+  std::vector<std::uint32_t>& idle = idle_[index_of(record.pool)];
   for (const BlockId block : ids) {
-    IdBooks& books = id_at(PoolKind::kBlocks, block);
-    const auto place = std::find(idle_.begin(), idle_.end(), index_of(block));
-    if (place == idle_.end()) {
-      find(Check::kI2, id_name(PoolKind::kBlocks, index_of(block)) + " is evicted for " +
+    IdBooks& books = id_at(record.pool, block);
+    const auto place = std::find(idle.begin(), idle.end(), index_of(block));
+    if (place == idle.end()) {
+      find(Check::kI2, id_name(record.pool, index_of(block)) + " is evicted for " +
                            sequence_name(record.sequence) + " and has " +
                            std::to_string(books.owners.size()) + " owners");
     } else {
-      if (place != idle_.begin() && options_.own_policy) {
-        find(Check::kOrder, id_name(PoolKind::kBlocks, index_of(block)) + " is evicted, and " +
-                                id_name(PoolKind::kBlocks, idle_.front()) + " is next");
+      if (place != idle.begin() && options_.own_policy) {
+        find(Check::kOrder, id_name(record.pool, index_of(block)) + " is evicted, and " +
+                                id_name(record.pool, idle.front()) + " is next");
       }
-      idle_.erase(place);
-      if (options_.own_policy) free_[index_of(PoolKind::kBlocks)].push_back(index_of(block));
+      idle.erase(place);
+      if (options_.own_policy) free_[index_of(record.pool)].push_back(index_of(block));
     }
     books.kept = books.whole = books.tail = 0;
   }
@@ -404,7 +414,8 @@ void JournalBooks::give_back(PoolKind pool, std::uint32_t id) {
     // In the order of eviction: idle for longest, or published first, in front.
     const bool fifo = options_.eviction == Eviction::kFifo;
     const auto younger = [&](std::uint32_t other) { return this->id(pool, other).kept > age; };
-    idle_.insert(fifo ? std::find_if(idle_.begin(), idle_.end(), younger) : idle_.end(), id);
+    std::vector<std::uint32_t>& idle = idle_[index_of(pool)];
+    idle.insert(fifo ? std::find_if(idle.begin(), idle.end(), younger) : idle.end(), id);
     return;
   }
   if (!options_.own_policy) return;
@@ -464,6 +475,7 @@ void JournalBooks::let_go(const Record& record, std::span<const BlockId> ids) {
     IdBooks& books = id_at(record.pool, block);
     const bool touched =
         blocks ? entry_of(of, ids, n) * options_.block_size < reached : last > passed_;
+    if (!loads_.empty()) judge_load(record, block);
     if (touched && options_.fences_always) books.busy_until = std::max(books.busy_until, last);
     for (const PendingCopy& copy : copies_) {
       if (copy.pool != record.pool || copy.ticket <= copies_passed() || copy.to != index_of(block))
@@ -519,7 +531,8 @@ void JournalBooks::drop_entries(const Record& record, std::span<const BlockId> i
       break;
     case PoolKind::kStateSlots: of.state = 0; break;
     case PoolKind::kDraftSlots: of.draft = 0; break;
-    case PoolKind::kHostBlocks: break;
+    case PoolKind::kHostBlocks:
+    case PoolKind::kHostStates: break;
   }
 }
 

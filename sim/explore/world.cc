@@ -1252,7 +1252,7 @@ World::Key World::key(const Stage& stage, bool rename) const {
   mix.add(scheduler_.holds().holds().size());
   for (const Hold& hold : scheduler_.holds().holds()) {
     mix.add(ahead(value_of(hold.fence.ticket[index_of(Lane::kCompute)]), 2 * done) << 1 |
-            (hold.of_copy ? 1u : 0u));
+            static_cast<unsigned>(hold.behind));
     // The copy lane may lag behind results; a hold of it is as old as what the host has to hear of.
     const std::uint64_t copies = value_of(hold.fence.ticket[index_of(Lane::kCopy)]);
     mix.add(copies == 0 ? 0 : 2 * value_of(scheduler_.planned()) + 1 - copies);

@@ -127,9 +127,9 @@ class Judge {
   explicit Judge(const JournalHeader& header)
       : books_(books_options(header), findings_), shadow_(shadow_options(header)) {
     verdict_.header = header;
-    limit_ = {header.block_ids, header.state_ids, header.draft_ids, kHostIdsMost};
+    limit_ = {header.block_ids, header.state_ids, header.draft_ids, kHostIdsMost, kHostIdsMost};
     for (std::size_t pool = 0; pool < kPoolKinds; ++pool) {
-      if (pool != index_of(PoolKind::kHostBlocks)) history_[pool].resize(limit_[pool]);
+      if (pool < index_of(PoolKind::kHostBlocks)) history_[pool].resize(limit_[pool]);
     }
   }
 
