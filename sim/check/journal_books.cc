@@ -130,6 +130,7 @@ void JournalBooks::add_owner(PoolKind pool, IdBooks& books, const NamedOwner& ow
   owned_[index_of(pool)] += books.owners.empty();
   parked_[index_of(pool)] -= books.is_parked();
   books.owners.push_back(owner);
+  parked_[index_of(pool)] += books.is_parked();
 }
 
 void JournalBooks::remove_owner(PoolKind pool, IdBooks& books,
