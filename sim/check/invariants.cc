@@ -118,6 +118,7 @@ Invariants::Counts Invariants::counts_of(const Scheduler& scheduler) {
   counts.running = scheduler.running_count();
   counts.waiting = scheduler.waiting_count();
   counts.forks = scheduler.waiting_forks().size();
+  counts.loading = scheduler.loading().size();
   counts.release_lists = scheduler.holds().holds().size();
   return counts;
 }

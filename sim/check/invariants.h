@@ -81,7 +81,7 @@ class Invariants {
   /// What a pass that grants nothing leaves alone, as far as counts tell.
   struct Counts {
     std::array<std::uint64_t, kPoolKinds> available{}, acquired{};
-    std::size_t running = 0, waiting = 0, forks = 0, release_lists = 0;
+    std::size_t running = 0, waiting = 0, forks = 0, loading = 0, release_lists = 0;
     friend bool operator==(const Counts&, const Counts&) = default;
   };
   static Counts counts_of(const Scheduler& scheduler);

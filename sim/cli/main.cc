@@ -375,7 +375,7 @@ class Run final : public Command {
     text("--fast-path", fast_path_, "on|off",
          "off: visit every row of every step; the same result, slower. Default: on.");
     text("--audit", audit_, "every|N|end",
-         "Check all ownership records after every event, after every N events, or only at the end. "
+         "Check the ownership records after every event, after every N events, or only at the end. "
          "Default: end.");
     texts("--fault", faults_, "NAME[=VALUE]",
           "Let something go wrong: copy_delay=MICROSECONDS, copy_lost[=N] (the event of the n-th "

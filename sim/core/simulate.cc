@@ -132,8 +132,9 @@ class Replay {
       if (may_plan) plan();
       if (host_waits_) return stall(lost_wait());
       if (may_plan && !plan_.empty) continue;  // as far ahead as the overlap allows
-      const bool lost = !frames_.empty() && is_given(FaultKind::kStepLost, frames_.front().step);
-      const bool in_flight = !frames_.empty() && !lost;
+      const bool result_lost =
+          !frames_.empty() && is_given(FaultKind::kStepLost, frames_.front().step);
+      const bool in_flight = !frames_.empty() && !result_lost;
       const std::int64_t fence_ns = fences_.empty() ? kNeverNs : fences_.front().at_ns;
       const std::int64_t link_ns = storing_ ? next_transfer_ns() : kNeverNs;
       const bool awaits = fence_ns != kNeverNs || link_ns != kNeverNs;
@@ -153,12 +154,12 @@ class Replay {
       const std::int64_t idle_ns = in_flight ? kNeverNs : fence_ns;
       const std::int64_t next_ns = std::min({client_ns, idle_ns, link_ns});
       if (may_plan && next_ns != kNeverNs && (!in_flight || next_ns < frames_.front().done_ns)) {
-        if (!in_flight && !lost && scheduler_.unfinished() == 0 && !arrivals_.more() &&
+        if (!in_flight && !result_lost && scheduler_.unfinished() == 0 && !arrivals_.more() &&
             idle_ns == kNeverNs && link_ns == kNeverNs) {
           return;  // only clients of ended requests are left to give up
         }
         advance_to(next_ns);
-      } else if (lost) {
+      } else if (result_lost) {
         return stall("the result of step " + std::to_string(frames_.front().step) + " was lost");
       } else if (in_flight) {
         complete();

@@ -86,6 +86,9 @@ def main():
         said = json.loads(out)["longest_request"] if status == 0 else {}
         suite.check(f"B103: {concurrency} requests of {longest} positions",
                     (said.get("blocks_needed"), said.get("by_blocks")) == (blocks, concurrency), f"{said} {err}")
+    status, _, err = run(suite.program, "run", ROOT / "configs/cases/b00_one_slot.json", "--set",
+                         "engine.slot_factor=0.5")
+    suite.check("fewer slots than places are refused", status != 0 and "from 1 to 16 slots a sequence" in err, err)
     skipped = "" if with_bugs else f", {bugs} runs with planted bugs skipped: no pinfold-mutants"
     print(f"{len(files)} cases, {bugs} planted bugs{skipped}")
     return suite.finish()

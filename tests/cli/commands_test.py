@@ -332,7 +332,7 @@ def streams(suite):
     suite.check("progress on a terminal, wiped at the end",
                 b" requests ended" in on_terminal(suite, "run", CONVERSATION))
     # Row by row it takes long enough for a pace.
-    slow = on_terminal(suite, "run", CONVERSATION, "--fast-path", "off", "--audit", "1000")
+    slow = on_terminal(suite, "run", CONVERSATION, "--fast-path", "off", "--shadow", "on", "--audit", "20")
     suite.check("progress says how long a slow run will take", b" s left" in slow, str(slow[-200:]))
     suite.check("no progress with -q", on_terminal(suite, "run", CONVERSATION, "-q") == b"")
     suite.check("no colours", b"\x1b" not in on_terminal(suite, "run", CONVERSATION))
