@@ -136,14 +136,13 @@ def test_trace_errors_have_the_programs_words(program, tmp_path):
 
 # A copy whose end the host never learns of, and an engine whose copy lane does not wait for steps that still use a
 # block (configs/zoo/43_copy_lane.fence_unordered_writers.json): runs that end early by themselves.
-STALLS = {"workload.samples": 2, "fault.copy_lost": 1}
-BREAKS = {"engine.fence": "unordered_writers", "fork.copy_lane": "separate", "engine.num_blocks": 500}
+STALLS = {"workload": {"samples": 2}, "fault": {"copy_lost": 1}}
+BREAKS = {"engine__fence": "unordered_writers", "fork__copy_lane": "separate", "engine__num_blocks": 500}
 
 
 def test_a_stall_carries_its_result(program, root):
     trace = root / "traces/azure/slices/conv_600.csv"
-    expected = printed(program, "run", trace, *(word for key, value in STALLS.items() for word in ("--set", f"{key}={value}")),
-                       "--format", "json")
+    expected = printed(program, "run", trace, "--set", "workload.samples=2", "--set", "fault.copy_lost=1", "--format", "json")
     assert expected.returncode == 3
     with pytest.raises(pinfold.Stall, match="the host waits for the copies of step 3, and their event was lost") as error:
         pinfold.run(trace, STALLS)
