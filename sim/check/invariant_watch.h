@@ -40,15 +40,18 @@ class InvariantWatch {
     read_ = unread.size();
   }
   void cleared() { read_ = 0; }
+  /// With the library's own audit whenever the pools are looked at whole.
   void audit(Scheduler& scheduler) {
     if (!invariants_) return;
     read(scheduler);
-    invariants_->audit(scheduler);
+    const bool whole = invariants_->audit_changes(scheduler);
     judge();
+    if (whole) scheduler.audit();
   }
   void at_drain(Scheduler& scheduler) {
     if (!invariants_) return;
-    audit(scheduler);
+    read(scheduler);
+    invariants_->audit(scheduler);
     invariants_->at_drain(scheduler);
     judge();
   }

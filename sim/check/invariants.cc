@@ -5,7 +5,16 @@
 namespace pinfold::sim {
 namespace {
 
-constexpr PoolKind kPoolsUsed[] = {PoolKind::kBlocks, PoolKind::kStateSlots, PoolKind::kDraftSlots};
+constexpr PoolKind kPoolsUsed[] = {PoolKind::kBlocks, PoolKind::kStateSlots, PoolKind::kDraftSlots,
+                                   PoolKind::kHostBlocks, PoolKind::kHostStates};
+
+constexpr std::uint64_t kSmallPools = 1024;  // ids: looked at whole each time
+
+std::uint64_t ids_of(const Scheduler& scheduler) {
+  std::uint64_t ids = 0;
+  for (const PoolKind kind : kPoolsUsed) ids += scheduler.pools().of(kind).ids();
+  return ids;
+}
 
 std::string sequence_name(SequenceId id) { return "sequence " + std::to_string(value_of(id)); }
 
@@ -32,6 +41,8 @@ BooksOptions books_options(const SchedulerOptions& options) {
   books.usable[index_of(PoolKind::kBlocks)] = options.block_ids - 1;
   books.usable[index_of(PoolKind::kStateSlots)] = options.state_ids - 1;
   books.usable[index_of(PoolKind::kDraftSlots)] = options.draft_ids - 1;
+  books.usable[index_of(PoolKind::kHostBlocks)] = options.host_block_ids - 1;
+  books.usable[index_of(PoolKind::kHostStates)] = options.host_state_ids - 1;
   return books;
 }
 
@@ -39,6 +50,25 @@ BooksOptions books_options(const SchedulerOptions& options) {
 
 Invariants::Invariants(const SchedulerOptions& options)
     : options_(options), books_(books_options(options), findings_) {}
+
+Invariants::Invariants(const Invariants& other)
+    : options_(other.options_),
+      findings_(other.findings_),
+      books_(other.books_),
+      asked_(other.asked_),
+      hash_before_(other.hash_before_) {
+  books_.report_to(findings_);
+}
+
+Invariants& Invariants::operator=(const Invariants& other) {
+  options_ = other.options_;
+  findings_ = other.findings_;
+  books_ = other.books_;
+  books_.report_to(findings_);
+  asked_ = other.asked_;
+  hash_before_ = other.hash_before_;
+  return *this;
+}
 
 // ---- I10: answers at arrival -----------------------------------------------------------------------
 
@@ -65,9 +95,31 @@ void Invariants::answered(SequenceId id, Answer answer) {
 
 // ---- around a plan ---------------------------------------------------------------------------------
 
+// The hash covers every id: in a large pool it has its turn like audit().
 void Invariants::before_plan(const Scheduler& scheduler) {
-  hash_before_ = scheduler.state_hash();
+  const std::uint64_t ids = ids_of(scheduler);
+  for (const PoolKind kind : kPoolsUsed) unhashed_ += 1 + books_.owned_ids(kind);
+  hash_before_.reset();
+  if (ids <= kSmallPools || unhashed_ >= ids) {
+    hash_before_ = scheduler.state_hash();
+    unhashed_ = 0;
+  }
+  before_ = counts_of(scheduler);
   books_.start_pass();
+}
+
+Invariants::Counts Invariants::counts_of(const Scheduler& scheduler) {
+  Counts counts;
+  for (std::size_t n = 0; n < std::size(kPoolsUsed); ++n) {
+    const Pool& pool = scheduler.pools().of(kPoolsUsed[n]);
+    counts.available[n] = pool.available().value;
+    counts.acquired[n] = pool.acquired() + pool.revived();
+  }
+  counts.running = scheduler.running_count();
+  counts.waiting = scheduler.waiting_count();
+  counts.forks = scheduler.waiting_forks().size();
+  counts.release_lists = scheduler.holds().holds().size();
+  return counts;
 }
 
 void Invariants::after_plan(const Scheduler& scheduler, const StepPlan& plan) {
@@ -75,7 +127,11 @@ void Invariants::after_plan(const Scheduler& scheduler, const StepPlan& plan) {
   if (plan.empty) {
     // Nothing but refusals: blocks, slots, pins, queues and the order of the free list stay.
     // Rows that left since the last plan were handed over with this one.
-    if (pass.changes == 0 && plan.left.empty() && scheduler.state_hash() != hash_before_) {
+    const auto same = [&] {
+      return counts_of(scheduler) == before_ &&
+             (!hash_before_ || scheduler.state_hash() == *hash_before_);
+    };
+    if (pass.changes == 0 && plan.left.empty() && !same()) {
       find(Check::kI11, "a pass that granted nothing changed the state (" +
                             std::to_string(pass.later) + " LATER answers)");
     }
@@ -127,9 +183,70 @@ void Invariants::check_tables(const Scheduler& scheduler) {
 
 void Invariants::audit(const Scheduler& scheduler) {
   for (const PoolKind kind : kPoolsUsed) audit_pool(scheduler, kind);
+  books_.forget_changes();
+  looked_at_ = 0;
   audit_queues(scheduler);
   audit_holds(scheduler);
   audit_waits(scheduler);
+}
+
+bool Invariants::audit_changes(const Scheduler& scheduler) {
+  if (is_whole_due(scheduler)) {
+    audit(scheduler);
+    return true;
+  }
+  for (const PoolKind kind : kPoolsUsed) {
+    const Pool& pool = scheduler.pools().of(kind);
+    for (const std::uint32_t index : books_.changed(kind)) {
+      if (index == 0 || index >= pool.ids()) continue;
+      audit_id(pool, index);
+      if (pool.owners(BlockId{index}) == 0) audit_free(pool, index);
+    }
+    audit_counts(pool, books_.owned_ids(kind), books_.parked_ids(kind));
+  }
+  books_.forget_changes();
+  audit_ids_in_use(scheduler);
+  audit_queues(scheduler);
+  audit_holds(scheduler);
+  audit_waits(scheduler);
+  return false;
+}
+
+// Looking at all of a pool is put off until as much else has been looked at; a small pool never waits.
+bool Invariants::is_whole_due(const Scheduler& scheduler) {
+  for (const PoolKind kind : kPoolsUsed) {
+    looked_at_ += books_.changed(kind).size() + books_.owned_ids(kind);
+  }
+  const std::uint64_t ids = ids_of(scheduler);
+  return ids <= kSmallPools || looked_at_ >= ids;
+}
+
+// What a table or a release list names is owned, and by as many as the journal says.
+void Invariants::audit_ids_in_use(const Scheduler& scheduler) {
+  const auto audit = [&](PoolKind kind, BlockId id) {
+    const Pool& pool = scheduler.pools().of(kind);
+    const std::uint32_t index = index_of(id);
+    if (index == 0 || index >= pool.ids()) return;
+    if (pool.owners(id) == 0) {
+      find(Check::kI2, id_name(kind, index) + " is in use and has no owner");
+    }
+    audit_id(pool, index);
+  };
+  for (const auto& queue : {scheduler.running(), scheduler.waiting_forks(), scheduler.loading()}) {
+    for (const SequenceId id : queue) {
+      const SequenceView view = scheduler.view(id);
+      for (const BlockId block : view.table) audit(PoolKind::kBlocks, block);
+      audit(PoolKind::kStateSlots, view.state);
+      audit(PoolKind::kDraftSlots, view.draft);
+    }
+  }
+  for (const Hold& hold : scheduler.holds().holds()) {
+    for (const BlockId block : hold.blocks) audit(PoolKind::kBlocks, block);
+    for (const BlockId slot : hold.states) audit(PoolKind::kStateSlots, slot);
+    for (const BlockId slot : hold.drafts) audit(PoolKind::kDraftSlots, slot);
+    for (const BlockId id : hold.host_blocks) audit(PoolKind::kHostBlocks, id);
+    for (const BlockId id : hold.host_states) audit(PoolKind::kHostStates, id);
+  }
 }
 
 void Invariants::audit_pool(const Scheduler& scheduler, PoolKind kind) {
@@ -151,38 +268,32 @@ void Invariants::audit_pool(const Scheduler& scheduler, PoolKind kind) {
     }
     listed[index] = true;
     ++free;
-    const IdBooks& books = books_.id(kind, index);
-    if (books.busy_until > books_.passed() || books.copied_until > books_.copies_passed()) {
-      find(Check::kI3, id_name(kind, index) +
-                           " is free, and dispatched work uses it until ticket " +
-                           std::to_string(std::max(books.busy_until, books.copied_until)) +
-                           "; the lane has come to " + std::to_string(books_.passed()));
-    }
+    audit_free(pool, index);
   }
   std::uint64_t owned = 0;
   std::uint64_t parked = 0;
   for (std::uint32_t index = 1; index < pool.ids(); ++index) {
-    const IdBooks& books = books_.id(kind, index);
-    const std::uint32_t owners = pool.owners(BlockId{index});
-    const std::uint32_t holds = pool.holds(BlockId{index});
-    owned += owners > 0;
-    parked += !books.owners.empty() && books.holds() == books.owners.size();
-    if (owners != books.owners.size() || holds != books.holds()) {
-      std::string names;
-      for (const NamedOwner& owner : books.owners) {
-        names += " " + std::to_string(owner.sequence) + (owner.hold ? " (hold)" : "");
-      }
-      find(Check::kI2, id_name(kind, index) + ": " + found(owners, books.owners.size()) +
-                           " owners, named in the journal:" + names);
-    }
+    owned += pool.owners(BlockId{index}) > 0;
+    parked += books_.id(kind, index).is_parked();
+    audit_id(pool, index);
   }
-  if (kind == PoolKind::kBlocks &&
-      !std::equal(idle.begin(), idle.end(), books_.idle().begin(), books_.idle().end(),
+  const std::vector<std::uint32_t>& booked_idle = books_.idle(kind);
+  if (!std::equal(idle.begin(), idle.end(), booked_idle.begin(), booked_idle.end(),
                   [](BlockId block, std::uint32_t booked) { return index_of(block) == booked; })) {
-    find(Check::kI2, std::to_string(idle.size()) +
-                         " blocks are idle, in the order of their eviction; the journal names " +
-                         std::to_string(books_.idle().size()) + ", or others");
+    find(Check::kI2, std::to_string(idle.size()) + " " + name_of(kind) +
+                         "s are idle, in the order of their eviction; the journal names " +
+                         std::to_string(booked_idle.size()) + ", or others");
   }
+  if (free != pool.available().value) {
+    find(Check::kI1, std::string(name_of(kind)) +
+                         "s on the free and idle lists: " + found(free, pool.available().value));
+  }
+  audit_counts(pool, owned, parked);
+}
+
+void Invariants::audit_counts(const Pool& pool, std::uint64_t owned, std::uint64_t parked) {
+  const PoolKind kind = pool.kind();
+  const std::uint64_t free = pool.available().value;
   if (free + owned != pool.usable().value) {
     find(Check::kI1, std::string(name_of(kind)) + "s: " + std::to_string(free) +
                          " free or idle and " + std::to_string(owned) + " owned, of " +
@@ -202,19 +313,43 @@ void Invariants::audit_pool(const Scheduler& scheduler, PoolKind kind) {
   }
 }
 
+// The pool counts the owners that the journal names.
+void Invariants::audit_id(const Pool& pool, std::uint32_t index) {
+  const IdBooks& books = books_.id(pool.kind(), index);
+  const std::uint32_t owners = pool.owners(BlockId{index});
+  if (owners == books.owners.size() && pool.holds(BlockId{index}) == books.holds()) return;
+  std::string names;
+  for (const NamedOwner& owner : books.owners) {
+    names += " " + std::to_string(owner.sequence) + (owner.hold ? " (hold)" : "");
+  }
+  find(Check::kI2, id_name(pool.kind(), index) + ": " + found(owners, books.owners.size()) +
+                       " owners, named in the journal:" + names);
+}
+
+// Nothing that is dispatched uses what has no owner.
+void Invariants::audit_free(const Pool& pool, std::uint32_t index) {
+  const IdBooks& books = books_.id(pool.kind(), index);
+  if (books.busy_until <= books_.passed() && books.copied_until <= books_.copies_passed()) return;
+  find(Check::kI3, id_name(pool.kind(), index) +
+                       " is free, and dispatched work uses it until ticket " +
+                       std::to_string(std::max(books.busy_until, books.copied_until)) +
+                       "; the lane has come to " + std::to_string(books_.passed()));
+}
+
 void Invariants::audit_queues(const Scheduler& scheduler) {
   std::map<SequenceId, std::uint32_t> queues;
-  const auto visit = [&](const std::vector<SequenceId>& queue, bool runs, bool forks) {
+  const auto visit = [&](const std::vector<SequenceId>& queue, bool runs, bool forks,
+                         bool loads = false) {
     for (const SequenceId id : queue) {
       ++queues[id];
       const SequenceView view = scheduler.view(id);
       const bool running = view.phase == Phase::kPrefill || view.phase == Phase::kDecode;
       const bool fork = view.phase == Phase::kForkPinned || view.phase == Phase::kForkSettling;
-      if (running != runs || fork != forks) {
+      if (running != runs || fork != forks || (view.phase == Phase::kLoading) != loads) {
         find(Check::kI12, sequence_name(id) + " is in a queue that its phase " +
                               std::to_string(static_cast<int>(view.phase)) + " does not name");
       }
-      const bool may_hold = runs || view.phase == Phase::kForkPinned;
+      const bool may_hold = runs || loads || view.phase == Phase::kForkPinned;
       const bool holds = !view.table.empty() || view.state != kNoBlock || view.draft != kNoBlock;
       if (holds && !may_hold) {
         find(Check::kI12, sequence_name(id) + " waits and holds " +
@@ -228,6 +363,7 @@ void Invariants::audit_queues(const Scheduler& scheduler) {
   visit(scheduler.running(), true, false);
   visit(scheduler.waiting(), false, false);
   visit(scheduler.waiting_forks(), false, true);
+  visit(scheduler.loading(), false, false, true);
   for (const auto& [id, times] : queues) {
     if (times != 1) {
       find(Check::kI12, sequence_name(id) + " is in " + std::to_string(times) + " queues");
@@ -289,12 +425,15 @@ void Invariants::audit_waits(const Scheduler& scheduler) {
 }
 
 void Invariants::audit_holds(const Scheduler& scheduler) {
-  const std::uint64_t issued = 2 * value_of(scheduler.planned());
   for (const Hold& hold : scheduler.holds().holds()) {
     std::uint64_t ticket = 0;
     bool pending = false;
-    for (const Lane lane : {Lane::kCompute, Lane::kCopy}) {
+    std::uint64_t issued = 0;
+    for (const Lane lane :
+         {Lane::kCompute, Lane::kCopy, Lane::kHostToDevice, Lane::kDeviceToHost}) {
       const std::uint64_t awaited = value_of(hold.fence.ticket[index_of(lane)]);
+      if (awaited == 0) continue;
+      issued = books_.issued_on(lane);
       pending = pending || (awaited > books_.passed_on(lane) && awaited <= issued);
       ticket = std::max(ticket, awaited);
     }

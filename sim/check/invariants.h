@@ -6,8 +6,10 @@
 // token once, in order); that it is the same stream with and without preemption, drafts and forks, I19,
 // and stalls (I9) are properties of two runs or of a loop, which a driver has to hold.
 
+#include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 
 #include "engine/scheduler.h"
@@ -15,13 +17,13 @@
 
 namespace pinfold::sim {
 
-/// Follows one scheduler. The caller feeds it every record, tells it of each plan, and asks for the
+/// Follows one scheduler; a copy follows a copy of it. The caller feeds it every record, tells it of each plan, and asks for the
 /// checks of a moment whenever no verb of the scheduler runs.
 class Invariants {
  public:
   explicit Invariants(const SchedulerOptions& options);
-  Invariants(const Invariants&) = delete;
-  Invariants& operator=(const Invariants&) = delete;
+  Invariants(const Invariants& other);
+  Invariants& operator=(const Invariants& other);
 
   /// What the journal got since the last call. Must be called between two verbs of the scheduler.
   void consume(std::span<const std::byte> journal) { books_.consume(journal); }
@@ -39,6 +41,11 @@ class Invariants {
   /// The checks of a moment. O(state).
   void audit(const Scheduler& scheduler);
 
+  /// The checks of a moment for every sequence, every release list, and the ids that are theirs or that
+  /// records named since the last audit. The other ids of a large pool have their turn, in audit(), once
+  /// as many have been looked at as the pools have: O(what is in use or changed). True if all had it.
+  bool audit_changes(const Scheduler& scheduler);
+
   /// When the run is over and everything has ended (I13).
   void at_drain(const Scheduler& scheduler);
 
@@ -54,7 +61,12 @@ class Invariants {
     StopMode stop;
   };
 
+  bool is_whole_due(const Scheduler& scheduler);
   void audit_pool(const Scheduler& scheduler, PoolKind kind);
+  void audit_counts(const Pool& pool, std::uint64_t owned, std::uint64_t parked);
+  void audit_id(const Pool& pool, std::uint32_t index);
+  void audit_free(const Pool& pool, std::uint32_t index);
+  void audit_ids_in_use(const Scheduler& scheduler);
   void audit_queues(const Scheduler& scheduler);
   void audit_sequence(const SequenceView& view);
   void audit_waits(const Scheduler& scheduler);
@@ -66,7 +78,18 @@ class Invariants {
   Findings findings_;
   JournalBooks books_;
   std::map<SequenceId, Asked> asked_;
-  std::uint64_t hash_before_ = 0;
+  /// What a pass that grants nothing leaves alone, as far as counts tell.
+  struct Counts {
+    std::array<std::uint64_t, kPoolKinds> available{}, acquired{};
+    std::size_t running = 0, waiting = 0, forks = 0, release_lists = 0;
+    friend bool operator==(const Counts&, const Counts&) = default;
+  };
+  static Counts counts_of(const Scheduler& scheduler);
+
+  Counts before_{};
+  std::optional<std::uint64_t> hash_before_;  // none: the pool is large, and it is not its turn
+  std::uint64_t unhashed_ = 0;                // ids owned in passes since the last hash
+  std::uint64_t looked_at_ = 0;               // ids, since the last audit() of all
 };
 
 }  // namespace pinfold::sim

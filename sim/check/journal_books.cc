@@ -17,7 +17,7 @@ std::string id_name(PoolKind pool, std::uint32_t id) {
 }  // namespace
 
 JournalBooks::JournalBooks(const BooksOptions& options, Findings& findings)
-    : options_(options), findings_(findings), ids_(kPoolKinds) {
+    : options_(options), findings_(&findings), ids_(kPoolKinds) {
   for (std::uint32_t pool = 0; pool < kPoolKinds && options.own_policy; ++pool) {
     for (std::uint32_t id = 1; id <= options.usable[pool]; ++id) free_[pool].push_back(id);
   }
@@ -76,14 +76,19 @@ void JournalBooks::forget_ended() {
 IdBooks& JournalBooks::id_at(PoolKind pool, BlockId id) {
   std::vector<IdBooks>& books = ids_[index_of(pool)];
   if (index_of(id) >= books.size()) books.resize(index_of(id) + 1);
-  return books[index_of(id)];
+  IdBooks& named = books[index_of(id)];
+  if (!named.changed) {
+    named.changed = true;
+    changed_[index_of(pool)].push_back(index_of(id));
+  }
+  return named;
 }
 
-std::uint32_t JournalBooks::parked_ids(PoolKind pool) const {
-  return static_cast<std::uint32_t>(std::count_if(
-      ids_[index_of(pool)].begin(), ids_[index_of(pool)].end(), [](const IdBooks& books) {
-        return !books.owners.empty() && books.holds() == books.owners.size();
-      }));
+void JournalBooks::forget_changes() {
+  for (std::uint32_t pool = 0; pool < kPoolKinds; ++pool) {
+    for (const std::uint32_t id : changed_[pool]) ids_[pool][id].changed = false;
+    changed_[pool].clear();
+  }
 }
 
 std::uint32_t JournalBooks::reach(const SequenceBooks& of) const {
@@ -118,18 +123,30 @@ void JournalBooks::settle_open() {
 }
 
 void JournalBooks::find(Check check, PoolKind pool, std::uint32_t id, const std::string& text) {
-  findings_.add(check, event_, id_name(pool, id) + " " + text, pool, id);
+  findings_->add(check, event_, id_name(pool, id) + " " + text, pool, id);
 }
 
 void JournalBooks::add_owner(PoolKind pool, IdBooks& books, const NamedOwner& owner) {
   owned_[index_of(pool)] += books.owners.empty();
+  parked_[index_of(pool)] -= books.is_parked();
   books.owners.push_back(owner);
+  parked_[index_of(pool)] += books.is_parked();
 }
 
 void JournalBooks::remove_owner(PoolKind pool, IdBooks& books,
                                 std::vector<NamedOwner>::iterator owner) {
+  parked_[index_of(pool)] -= books.is_parked();
   books.owners.erase(owner);
   owned_[index_of(pool)] -= books.owners.empty();
+  parked_[index_of(pool)] += books.is_parked();
+}
+
+void JournalBooks::park_owner(PoolKind pool, IdBooks& books, NamedOwner& owner,
+                              std::uint64_t ticket, Behind behind) {
+  owner.hold = true;
+  owner.behind = behind;
+  owner.ticket = ticket;
+  parked_[index_of(pool)] += books.is_parked();
 }
 
 void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
@@ -175,6 +192,10 @@ void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
     case Verb::kHit: hit(record, ids); break;
     case Verb::kPublish: publish(record, ids); break;
     case Verb::kEvict: evict(record, ids); break;
+    case Verb::kSave: queue_save(record, ids); break;
+    case Verb::kLoad: queue_load(record, ids); break;
+    case Verb::kStored: stored(record, ids); break;
+    case Verb::kLoaded: loaded(record); break;
     case Verb::kJoin:
       at(record.sequence).in_batch = true;
       batch_.insert(record.sequence);
@@ -196,6 +217,10 @@ void JournalBooks::take(const Record& record, std::span<const BlockId> ids) {
       commits_.push_back(record.sequence);
       break;
     case Verb::kPassed: {
+      if (record.count > index_of(Lane::kCopy)) {
+        pass_store(Lane{static_cast<std::uint8_t>(record.count)}, record.aux);
+        break;
+      }
       const bool copies = record.count == index_of(Lane::kCopy);
       std::uint64_t& upto = copies ? copy_passed_ : passed_;
       upto = std::max<std::uint64_t>(upto, record.aux);
@@ -268,7 +293,7 @@ void JournalBooks::acquire(const Record& record, std::span<const BlockId> ids) {
                sequence_name(record.sequence) + " and has " + std::to_string(books.owners.size()) +
                " owners: expected " + (issued ? "none" : "one or more"));
     }
-    add_owner(record.pool, books, {record.sequence, false, 0});
+    add_owner(record.pool, books, {record.sequence, false, 0, Behind::kStep});
     if (issued) issue(record.pool, index_of(block));
     if (record.pool == PoolKind::kBlocks) of.table.push_back(index_of(block));
     if (record.pool == PoolKind::kStateSlots) {
@@ -305,15 +330,16 @@ void JournalBooks::hit(const Record& record, std::span<const BlockId> ids) {
                             " has them up to " + std::to_string(upto));
     }
     if (books.owners.empty()) {
-      const auto place = std::find(idle_.begin(), idle_.end(), index_of(block));
-      if (place != idle_.end()) {
-        idle_.erase(place);
+      std::vector<std::uint32_t>& idle = idle_[index_of(PoolKind::kBlocks)];
+      const auto place = std::find(idle.begin(), idle.end(), index_of(block));
+      if (place != idle.end()) {
+        idle.erase(place);
       } else {
         find(Check::kI2, id_name(PoolKind::kBlocks, index_of(block)) + " is found by " +
                              sequence_name(record.sequence) + " and is free");
       }
     }
-    add_owner(PoolKind::kBlocks, books, {record.sequence, false, 0});
+    add_owner(PoolKind::kBlocks, books, {record.sequence, false, 0, Behind::kStep});
     of.table.push_back(index_of(block));
   }
   of.processed = record.aux;
@@ -351,20 +377,21 @@ void JournalBooks::publish(const Record& record, std::span<const BlockId> ids) {
 
 // What is evicted is issued next, behind all that was free.
 void JournalBooks::evict(const Record& record, std::span<const BlockId> ids) {
+  std::vector<std::uint32_t>& idle = idle_[index_of(record.pool)];
   for (const BlockId block : ids) {
-    IdBooks& books = id_at(PoolKind::kBlocks, block);
-    const auto place = std::find(idle_.begin(), idle_.end(), index_of(block));
-    if (place == idle_.end()) {
-      find(Check::kI2, id_name(PoolKind::kBlocks, index_of(block)) + " is evicted for " +
+    IdBooks& books = id_at(record.pool, block);
+    const auto place = std::find(idle.begin(), idle.end(), index_of(block));
+    if (place == idle.end()) {
+      find(Check::kI2, id_name(record.pool, index_of(block)) + " is evicted for " +
                            sequence_name(record.sequence) + " and has " +
                            std::to_string(books.owners.size()) + " owners");
     } else {
-      if (place != idle_.begin() && options_.own_policy) {
-        find(Check::kOrder, id_name(PoolKind::kBlocks, index_of(block)) + " is evicted, and " +
-                                id_name(PoolKind::kBlocks, idle_.front()) + " is next");
+      if (place != idle.begin() && options_.own_policy) {
+        find(Check::kOrder, id_name(record.pool, index_of(block)) + " is evicted, and " +
+                                id_name(record.pool, idle.front()) + " is next");
       }
-      idle_.erase(place);
-      if (options_.own_policy) free_[index_of(PoolKind::kBlocks)].push_back(index_of(block));
+      idle.erase(place);
+      if (options_.own_policy) free_[index_of(record.pool)].push_back(index_of(block));
     }
     books.kept = books.whole = books.tail = 0;
   }
@@ -389,7 +416,8 @@ void JournalBooks::give_back(PoolKind pool, std::uint32_t id) {
     // In the order of eviction: idle for longest, or published first, in front.
     const bool fifo = options_.eviction == Eviction::kFifo;
     const auto younger = [&](std::uint32_t other) { return this->id(pool, other).kept > age; };
-    idle_.insert(fifo ? std::find_if(idle_.begin(), idle_.end(), younger) : idle_.end(), id);
+    std::vector<std::uint32_t>& idle = idle_[index_of(pool)];
+    idle.insert(fifo ? std::find_if(idle.begin(), idle.end(), younger) : idle.end(), id);
     return;
   }
   if (!options_.own_policy) return;
@@ -449,12 +477,18 @@ void JournalBooks::let_go(const Record& record, std::span<const BlockId> ids) {
     IdBooks& books = id_at(record.pool, block);
     const bool touched =
         blocks ? entry_of(of, ids, n) * options_.block_size < reached : last > passed_;
+    if (!loads_.empty()) judge_load(record, block);
     if (touched && options_.fences_always) books.busy_until = std::max(books.busy_until, last);
     for (const PendingCopy& copy : copies_) {
       if (copy.pool != record.pool || copy.ticket <= copies_passed() || copy.to != index_of(block))
         continue;
       books.copied_until = std::max(books.copied_until, copy.ticket);
-      if (until >= copy.ticket) continue;
+      // A fork of whom the copy is for owns the block too, and may go at any time: somebody else keeps it.
+      const bool kept_by_another =
+          std::any_of(books.owners.begin(), books.owners.end(), [&](const NamedOwner& named) {
+            return named.hold ? named.ticket >= copy.ticket : named.sequence != record.sequence;
+          });
+      if (until >= copy.ticket || kept_by_another) continue;
       find(Check::kI8, record.pool, copy.to,
            "is let go by " + sequence_name(record.sequence) + " behind ticket " +
                std::to_string(until) + ": the copy into it is done at ticket " +
@@ -470,8 +504,7 @@ void JournalBooks::let_go(const Record& record, std::span<const BlockId> ids) {
       continue;
     }
     if (record.verb == Verb::kPark) {
-      owner->hold = true;
-      owner->ticket = record.aux;
+      park_owner(record.pool, books, *owner, record.aux, static_cast<Behind>(record.detail));
     } else {
       remove_owner(record.pool, books, owner);
     }
@@ -505,17 +538,23 @@ void JournalBooks::drop_entries(const Record& record, std::span<const BlockId> i
       break;
     case PoolKind::kStateSlots: of.state = 0; break;
     case PoolKind::kDraftSlots: of.draft = 0; break;
-    case PoolKind::kHostBlocks: break;
+    case PoolKind::kHostBlocks:
+    case PoolKind::kHostStates: break;
   }
 }
 
 void JournalBooks::unpark(const Record& record, std::span<const BlockId> ids) {
   for (const BlockId block : ids) {
     IdBooks& books = id_at(record.pool, block);
-    // The hold of that ticket, or the one that waits for the least.
+    // The hold of that ticket, or the one that waits for the least on that lane.
+    const bool of_store = record.detail >= static_cast<std::uint16_t>(Behind::kSave);
     auto hold = books.owners.end();
     for (auto owner = books.owners.begin(); owner != books.owners.end(); ++owner) {
       if (!owner->hold) continue;
+      const bool other_lane = owner->behind >= Behind::kSave
+                                  ? static_cast<std::uint16_t>(owner->behind) != record.detail
+                                  : of_store;
+      if (other_lane) continue;
       if (hold == books.owners.end() || owner->ticket == record.aux ||
           (hold->ticket != record.aux && owner->ticket < hold->ticket)) {
         hold = owner;

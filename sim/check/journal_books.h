@@ -38,6 +38,7 @@ struct NamedOwner {
   std::uint32_t sequence = 0;
   bool hold = false;
   std::uint64_t ticket = 0;  // of a hold
+  Behind behind = Behind::kStep;
 };
 
 struct IdBooks {
@@ -49,8 +50,13 @@ struct IdBooks {
   // Of a published block: its age, and what it holds as a whole and in its first rows; 0: nothing.
   std::uint64_t kept = 0;
   std::uint64_t whole = 0, tail = 0;
+  std::uint64_t saved_until = 0;  // ticket of the save that fills it
+
+  bool changed = false;  // named since the last forget_changes()
 
   std::size_t holds() const;
+  /// Every owner is a hold, and there is one.
+  bool is_parked() const { return !owners.empty() && holds() == owners.size(); }
 };
 
 /// Rows of one dispatched step whose result is not processed.
@@ -84,10 +90,12 @@ struct SequenceBooks {
   bool in_batch = false;
   bool known = false;
   bool ended = false;
-  std::uint32_t drafts = 0;    // of the row being planned
-  std::uint32_t accepted = 1;  // tokens, of the row being settled
-  bool state_ready = false;    // the slot was written, or the next row starts it anew
-  bool state_written = false;  // a row of its own was dispatched on the slot
+  std::uint32_t drafts = 0;        // of the row being planned
+  std::uint32_t accepted = 1;      // tokens, of the row being settled
+  bool state_ready = false;        // the slot was written, or the next row starts it anew
+  bool state_written = false;      // a row of its own was dispatched on the slot
+  std::uint64_t load_ticket = 0;   // what its admission waits for
+  std::uint64_t loaded_state = 0;  // the content behind which the state is that it loads
 };
 
 /// Follows the journal; what it can judge by itself goes to `findings`: I2, I4, I5, I7, I8, I9 (needless
@@ -95,6 +103,8 @@ struct SequenceBooks {
 class JournalBooks {
  public:
   JournalBooks(const BooksOptions& options, Findings& findings);
+  /// Where findings go from here on: a copy's go where the original's do.
+  void report_to(Findings& findings) { findings_ = &findings; }
 
   /// Whole records, as far as a verb of the scheduler wrote them.
   void consume(std::span<const std::byte> journal);
@@ -107,7 +117,13 @@ class JournalBooks {
   /// Copies are done when their lane says so, or the step behind them is.
   std::uint64_t copies_passed() const { return std::max(passed_, copy_passed_); }
   std::uint64_t passed_on(Lane lane) const {
-    return lane == Lane::kCompute ? passed_ : lane == Lane::kCopy ? copy_passed_ : 0;
+    switch (lane) {
+      case Lane::kCompute: return passed_;
+      case Lane::kCopy: return copy_passed_;
+      case Lane::kHostToDevice: return store_passed_[0];
+      case Lane::kDeviceToHost: return store_passed_[1];
+    }
+    return 0;
   }
   std::uint64_t steps() const { return steps_; }
   /// All that may still matter, oldest first: those before them are over.
@@ -133,10 +149,19 @@ class JournalBooks {
   const Pass& pass() const { return pass_; }
   void start_pass() { pass_ = {}; }
 
-  /// Blocks without owner whose content is kept, the next to be evicted in front.
-  const std::vector<std::uint32_t>& idle() const { return idle_; }
-  /// Ids whose every owner is a hold.
-  std::uint32_t parked_ids(PoolKind pool) const;
+  /// The last ticket that was issued on a lane.
+  std::uint64_t issued_on(Lane lane) const {
+    if (lane == Lane::kHostToDevice) return load_tickets_;
+    return lane == Lane::kDeviceToHost ? save_tickets_ : 2 * steps_;
+  }
+  /// Ids without owner whose content is kept, the next to be evicted in front.
+  const std::vector<std::uint32_t>& idle(PoolKind pool) const { return idle_[index_of(pool)]; }
+  /// Ids with an owner, and ids whose every owner is a hold.
+  std::uint32_t owned_ids(PoolKind pool) const { return owned_[index_of(pool)]; }
+  std::uint32_t parked_ids(PoolKind pool) const { return parked_[index_of(pool)]; }
+  /// Ids that records named since the last forget_changes(), each once.
+  std::span<const std::uint32_t> changed(PoolKind pool) const { return changed_[index_of(pool)]; }
+  void forget_changes();
   /// One past the last position that dispatched work of a sequence may touch.
   std::uint32_t reach(const SequenceBooks& of) const;
 
@@ -166,11 +191,13 @@ class JournalBooks {
             std::uint32_t tokens);
   SequenceBooks& at(std::uint32_t sequence);
   IdBooks& id_at(PoolKind pool, BlockId id);
-  void find(Check check, std::string text) { findings_.add(check, event_, std::move(text)); }
+  void find(Check check, std::string text) { findings_->add(check, event_, std::move(text)); }
   /// `text` goes on behind the id's name.
   void find(Check check, PoolKind pool, std::uint32_t id, const std::string& text);
   void add_owner(PoolKind pool, IdBooks& books, const NamedOwner& owner);
   void remove_owner(PoolKind pool, IdBooks& books, std::vector<NamedOwner>::iterator owner);
+  void park_owner(PoolKind pool, IdBooks& books, NamedOwner& owner, std::uint64_t ticket,
+                  Behind behind);
   std::size_t entry_of(const SequenceBooks& of, std::span<const BlockId> ids, std::size_t n) const;
 
   struct PendingCopy {
@@ -184,22 +211,36 @@ class JournalBooks {
 
   void forget_ended();
 
+  // books_store.cc
+  void queue_save(const Record& record, std::span<const BlockId> ids);
+  void stored(const Record& record, std::span<const BlockId> ids);
+  void queue_load(const Record& record, std::span<const BlockId> ids);
+  void loaded(const Record& record);
+  void pass_store(Lane lane, std::uint64_t ticket);
+  void judge_load(const Record& record, BlockId id);
+
   BooksOptions options_;
-  Findings& findings_;
+  Findings* findings_;
   std::vector<std::vector<IdBooks>> ids_;                   // by pool, then by id
   std::array<std::deque<std::uint32_t>, kPoolKinds> free_;  // the next one to issue in front
   std::array<std::uint32_t, kPoolKinds> owned_{};           // ids with an owner
+  std::array<std::uint32_t, kPoolKinds> parked_{};          // ids whose every owner is a hold
+  std::array<std::vector<std::uint32_t>, kPoolKinds> changed_;
   // By id from first_ on: those before it are over, and nothing of theirs is owned or in flight any more.
   std::deque<SequenceBooks> sequences_;
   std::uint32_t first_ = 0;
   SequenceBooks forgotten_;  // stands for one of those
   std::uint32_t arrivals_ = 0;
-  std::vector<std::uint32_t> idle_;  // blocks
-  std::uint64_t kept_ = 0;           // blocks that were published so far
+  std::array<std::vector<std::uint32_t>, kPoolKinds> idle_;
+  std::uint64_t kept_ = 0;  // contents that could be found so far
   std::set<std::uint32_t> batch_;
   std::vector<PlannedChunk> chunks_;
   std::vector<std::uint32_t> drafts_;  // sequences with drafts in the step being planned
   std::vector<PendingCopy> copies_;
+  std::vector<PendingCopy> loads_;
+  std::array<std::uint64_t, 2> store_passed_{};  // host-to-device, device-to-host
+  std::uint64_t load_tickets_ = 0;
+  std::uint64_t save_tickets_ = 0;
   std::deque<std::vector<std::uint32_t>> flying_;  // sequences with a row, by step, oldest first
   std::uint64_t settling_ = 0;                     // step whose commits are being read; 0: none
   bool settling_failed_ = false;

@@ -34,10 +34,12 @@ struct Catch {
 struct MutantResult {
   std::string name;
   std::string what;
-  std::vector<Catch> catches;  // one a check, in the order in which the worlds found them
+  std::vector<Catch> catches;  // one a check, in the order in which the worlds found them;
+                               // second opinions last
   std::string broke;           // an exception instead of a finding: not a catch
 
-  bool caught() const { return !catches.empty(); }
+  /// By a check that is no second opinion.
+  bool caught() const { return !catches.empty() && !is_second_opinion(catches.front().check); }
 };
 
 /// Runs the worlds with one bug switched on (kNone: the sound engine), each twice for I19. Checks only

@@ -174,7 +174,13 @@ void Shadow::take(const Record& record, std::span<const BlockId> ids) {
       break;
     case Verb::kHit: hit(record, ids); break;
     case Verb::kPublish: publish(record, ids); break;
-    case Verb::kEvict: evict(record, ids); break;
+    case Verb::kEvict:
+      is_host(record.pool) ? evict_on_host(record, ids) : evict(record, ids);
+      break;
+    case Verb::kSave: queue_save(record, ids); break;
+    case Verb::kLoad: queue_load(record, ids); break;
+    case Verb::kStored: stored(record, ids); break;
+    case Verb::kLoaded: loaded(record); break;
   }
 }
 
@@ -217,8 +223,8 @@ void Shadow::end(const Record& record) {
 Shadow::Owned* Shadow::owned(const Record& record, BlockId id) {
   std::vector<Owned>& pool = owned_[index_of(record.pool)];
   const std::uint32_t index = index_of(id);
-  const bool open = record.pool == PoolKind::kHostBlocks ||
-                    (record.pool == PoolKind::kDraftSlots && options_.draft_ids == 0);
+  const bool open =
+      is_host(record.pool) || (record.pool == PoolKind::kDraftSlots && options_.draft_ids == 0);
   if (open && index >= pool.size()) pool.resize(std::size_t{index} + 1);
   if (index > 0 && index < pool.size()) return &pool[index];
   find("O2 owners", record.sequence, record.pool, index,
@@ -283,7 +289,7 @@ void Shadow::acquire(const Record& record, std::span<const BlockId> ids) {
 }
 
 void Shadow::acquire_slot(const Record& record, std::uint32_t index) {
-  if (record.pool == PoolKind::kHostBlocks) return;
+  if (is_host(record.pool)) return;
   Life& life = lives_[life_of(record.sequence)];
   const bool is_state = record.pool == PoolKind::kStateSlots;
   std::uint32_t& held = is_state ? life.state : life.draft;
@@ -306,6 +312,15 @@ void Shadow::acquire_slot(const Record& record, std::uint32_t index) {
 
 void Shadow::let_go(const Record& record, std::span<const BlockId> ids) {
   for (const BlockId id : ids) {
+    const std::uint64_t filled = transfers_.empty() ? 0 : load_into(record.pool, index_of(id));
+    const bool waits = record.verb == Verb::kPark && record.aux >= filled &&
+                       static_cast<Behind>(record.detail) == Behind::kLoad;
+    if (filled > 0 && !waits) {
+      find("O9 release", record.sequence, record.pool, index_of(id),
+           "sequence " + std::to_string(record.sequence) + " lets go of " +
+               name_of_id(record.pool, index_of(id)) + ", and the load behind ticket " +
+               std::to_string(filled) + " may still fill it");
+    }
     if (record.verb == Verb::kRelease) {
       drop_owner(record, id, "released");
     } else if (Owned* const parked = owned(record, id)) {
@@ -325,7 +340,8 @@ void Shadow::let_go(const Record& record, std::span<const BlockId> ids) {
     case PoolKind::kDraftSlots:
       for (const BlockId id : ids) let_go_slot(record, index_of(id), life);
       break;
-    case PoolKind::kHostBlocks: break;
+    case PoolKind::kHostBlocks:
+    case PoolKind::kHostStates: break;
   }
 }
 
@@ -384,9 +400,18 @@ void Shadow::let_go_blocks(const Record& record, std::span<const BlockId> ids, L
   }
 }
 
+Lane Shadow::lane_of(Behind behind) const {
+  switch (behind) {
+    case Behind::kStep: return Lane::kCompute;
+    case Behind::kCopy: return options_.copy_lane;
+    case Behind::kSave: return Lane::kDeviceToHost;
+    case Behind::kLoad: return Lane::kHostToDevice;
+  }
+  return Lane::kCompute;
+}
+
 void Shadow::unpark(const Record& record, std::span<const BlockId> ids) {
-  constexpr std::uint16_t kOfCopy = 1;
-  const Lane lane = record.detail == kOfCopy ? options_.copy_lane : Lane::kCompute;
+  const Lane lane = lane_of(static_cast<Behind>(record.detail));
   const std::uint64_t passed = passed_[index_of(lane)];
   if (record.aux > passed) {
     find("O9 release", record.sequence, record.pool, ids.empty() ? 0 : index_of(ids.front()),

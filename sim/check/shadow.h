@@ -12,7 +12,7 @@
 //
 // A published block's rows are expected by content: whoever finds it inherits them from who wrote them.
 //
-// Parts: shadow_prefix.cc contents that outlive their owner; shadow_contents.h what rows hold; shadow_readers.h who is told of a write; shadow_life.h what
+// Parts: shadow_prefix.cc contents that outlive their owner; shadow_store.cc what lies on the host; shadow_contents.h what rows hold; shadow_readers.h who is told of a write; shadow_life.h what
 // a sequence holds; shadow_report.h texts. tests/model/shadow_twin.h is the row-by-row scan beside it.
 
 #include <array>
@@ -95,6 +95,7 @@ class Shadow {
     bool ended = false;
     bool preempted = false;  // the next acquisition starts another life
     PrefixChains chains;     // what its blocks hold, as its keys say
+    std::uint64_t load_ticket = 0;
   };
   /// A content that can be found in a block: its first rows, and who wrote them.
   struct Published {
@@ -104,6 +105,35 @@ class Shadow {
     std::vector<Inherited> parts;  // in order of position, the last ends with the rows
   };
   enum Content : std::uint8_t { kWhole, kTail };
+  /// Rows from `begin` to the next run's, of a block on the host; of a state: its last position.
+  struct HostRun {
+    std::uint32_t begin = 0;
+    RowTag tag;
+  };
+  /// An id on the host: what it holds, and what can be found in it.
+  struct HostId {
+    std::uint64_t chain = 0;  // 0: cannot be found
+    std::uint64_t chain_to_be = 0;
+    bool saved = false;  // what it holds came by a save that passed
+    std::uint32_t entry = 0;
+    std::vector<Inherited> parts;  // as in Published
+    std::vector<HostRun> runs;
+  };
+  /// A queued save or load of one id.
+  struct Transfer {
+    bool load = false;
+    bool staged = false;
+    std::uint64_t ticket = 0;
+    std::uint64_t step = 0;  // a state's save: whose copies stage it
+    PoolKind pool = PoolKind::kBlocks;
+    std::uint32_t device = 0, host = 0;
+    std::uint32_t device_issue = 0, host_issue = 0;
+    std::uint32_t sequence = 0, epoch = 0;
+    std::uint32_t entry = 0;
+    std::uint64_t chain = 0;
+    RowTag state;
+    std::vector<Inherited> parts;
+  };
   struct Row {
     std::uint32_t sequence = 0;
     std::uint32_t life = kNoLife;
@@ -147,6 +177,7 @@ class Shadow {
   void let_go_blocks(const Record& record, std::span<const BlockId> ids, Life& life);
   void let_go_slot(const Record& record, std::uint32_t index, Life& life);
   void check_fence(const Record& record, std::uint32_t index, std::uint64_t last_step);
+  Lane lane_of(Behind behind) const;
   void unpark(const Record& record, std::span<const BlockId> ids);
   void fork(const Record& record);
   void end(const Record& record);
@@ -171,6 +202,23 @@ class Shadow {
   }
   std::uint32_t first_wrong(std::uint32_t block, std::uint32_t first, std::uint32_t rows,
                             const Life& as) const;
+
+  // shadow_store.cc: what lies on the host
+  static bool is_host(PoolKind pool);
+  static RowTag on_host(const HostId& host, std::uint32_t row);
+  HostId& host_id(PoolKind pool, std::uint32_t id);
+  void hold_source(const Record& record, PoolKind pool, BlockId id, const char* what);
+  void take_host_id(const Record& record, PoolKind pool, std::uint32_t id);
+  void queue_save(const Record& record, std::span<const BlockId> ids);
+  void stage_states(std::uint64_t step, bool lost);
+  void run_save(Transfer& save);
+  void stored(const Record& record, std::span<const BlockId> ids);
+  void evict_on_host(const Record& record, std::span<const BlockId> ids);
+  void queue_load(const Record& record, std::span<const BlockId> ids);
+  void run_load(const Transfer& load, bool lost);
+  void loaded(const Record& record);
+  void pass_store(Lane lane, std::uint64_t ticket, bool lost);
+  std::uint64_t load_into(PoolKind pool, std::uint32_t id) const;
 
   // shadow_device.cc: what the device does
   void queue_copy(const Record& record, std::span<const BlockId> ids);
@@ -201,12 +249,19 @@ class Shadow {
   void find(const char* rule, std::uint32_t sequence, PoolKind pool, std::uint32_t id,
             const std::string& text);
   std::uint64_t hash_settled() const;
+  template <class Add>
+  void hash_store(Add add) const;
 
   ShadowOptions options_;
   std::array<std::vector<Owned>, kPoolKinds> owned_;  // by id
   BlockContents contents_;
   BlockReaders readers_;
   std::vector<std::array<Published, 2>> published_;  // by block and Content; empty until one is
+  std::array<std::vector<HostId>, 2> host_;          // blocks, states
+  std::vector<Transfer> transfers_;                  // queued, not passed
+  std::vector<Transfer> done_loads_;                 // passed; their sequence has not gone on yet
+  std::uint64_t save_tickets_ = 0;
+  std::uint64_t load_tickets_ = 0;
   std::vector<StateSlot> state_slots_;
   std::vector<DraftSlot> draft_slots_;
   std::vector<SequenceState> sequences_;  // by id

@@ -54,6 +54,11 @@ void Shadow::queue_copy(const Record& record, std::span<const BlockId> ids) {
 void Shadow::pass(const Record& record) {
   if (record.count >= kLanes) return;
   const Lane lane{static_cast<std::uint8_t>(record.count)};
+  std::uint64_t& passed = passed_[index_of(lane)];
+  if (lane == Lane::kHostToDevice || lane == Lane::kDeviceToHost) {
+    passed = std::max<std::uint64_t>(passed, record.aux);
+    return pass_store(lane, record.aux, record.detail == 1);
+  }
   const std::uint64_t queued =
       lane == Lane::kCompute || steps_ == 0 ? 2 * steps_ : copy_ticket_of(steps_);
   if (record.aux > queued) {
@@ -61,7 +66,6 @@ void Shadow::pass(const Record& record) {
          "lane " + std::to_string(record.count) + " passed ticket " + std::to_string(record.aux) +
              ", and the last one queued is " + std::to_string(queued));
   }
-  std::uint64_t& passed = passed_[index_of(lane)];
   passed = std::max<std::uint64_t>(passed, record.aux);
   if (lane != options_.copy_lane) return;
   std::size_t kept = 0;
@@ -193,6 +197,7 @@ void Shadow::run_step(std::uint64_t step, bool failed, bool behind_failed) {
   done_ = step;
   std::uint64_t& passed = passed_[index_of(Lane::kCompute)];
   passed = std::max(passed, 2 * step);
+  if (!transfers_.empty()) stage_states(step, failed || behind_failed);
   run_copies(2 * step, failed || behind_failed);
   settling_ = std::move(flying_.front());
   flying_.erase(flying_.begin());

@@ -47,7 +47,9 @@ std::uint64_t Shadow::hash() const {
 std::uint64_t Shadow::hash_settled() const {
   Mixer mix;
   mix.add(steps_ - done_);
-  for (const std::uint64_t passed : passed_) mix.add(ahead(passed, 2 * done_));
+  for (const Lane lane : {Lane::kCompute, Lane::kCopy}) {
+    mix.add(ahead(passed_[index_of(lane)], 2 * done_));
+  }
 
   // Lives that somebody still needs, and whose rows these may expect.
   std::vector<std::pair<std::uint64_t, std::uint32_t>> lives;  // (sequence, epoch) -> index
@@ -147,7 +149,44 @@ std::uint64_t Shadow::hash_settled() const {
             pool[copy.from].issue == copy.from_issue ? 1u : 0u,
             pool[copy.to].issue == copy.to_issue ? 1u : 0u);
   }
+  hash_store([&](std::uint64_t value) { mix.add(value); });
   return mix.value();
+}
+
+template <class Add>
+void Shadow::hash_store(Add add) const {
+  const auto add_parts = [&](const std::vector<Inherited>& parts) {
+    add(parts.size());
+    for (const Inherited& part : parts) {
+      add(part.end);
+      add(std::uint64_t{part.writer} << 32 | part.epoch);
+    }
+  };
+  for (const std::vector<HostId>& tier : host_) {
+    for (std::uint32_t id = 0; id < tier.size(); ++id) {
+      const HostId& host = tier[id];
+      if (host.chain == 0 && !host.saved) continue;
+      add(id);
+      add(host.chain);
+      add(host.entry);
+      add_parts(host.parts);
+      for (const HostRun& run : host.runs) {
+        add(std::uint64_t{run.tag.writer} << 32 | run.tag.epoch);
+        add(std::uint64_t{run.tag.position} << 32 | run.begin);
+      }
+    }
+  }
+  for (const std::vector<Transfer>* list : {&transfers_, &done_loads_}) {
+    for (const Transfer& transfer : *list) {
+      const Lane lane = transfer.load ? Lane::kHostToDevice : Lane::kDeviceToHost;
+      add(ahead(transfer.ticket, passed_[index_of(lane)]));
+      add(ahead(transfer.step, done_));
+      add(std::uint64_t{transfer.device} << 32 | transfer.host);
+      add(std::uint64_t{transfer.sequence} << 32 | transfer.epoch);
+      add(std::uint64_t{index_of(transfer.pool)} << 2 | (transfer.load ? 2 : 0) |
+          (transfer.staged ? 1 : 0));
+    }
+  }
 }
 
 }  // namespace pinfold::sim

@@ -46,6 +46,8 @@ struct SuiteWorld {
   std::uint32_t complete_percent = 40;    // chance that the oldest step completes in a turn
   std::uint32_t late_copies_percent = 0;  // chance that a turn leaves a copy's fence unreported
   std::uint32_t accept_percent = 60;      // of drafts
+  std::uint32_t transfer_percent = 50;    // chance that a turn passes a queued save or load
+  std::uint32_t lost_percent = 0;         // of those that are given up instead
 };
 
 struct SuiteOutcome {

@@ -315,6 +315,79 @@ SuiteWorld drawn_reuse(std::uint64_t seed) {
   return world;
 }
 
+SuiteRequest text(SuiteRequest what, std::uint64_t name, std::uint32_t blocks) {
+  for (std::uint32_t n = 0; n < blocks; ++n) what.keys.push_back(name * 100 + n);
+  return what;
+}
+
+SchedulerOptions with_store(SchedulerOptions options, std::uint32_t places) {
+  options.reuse = Switch::kOn;
+  options.host_block_ids = places + 1;
+  options.store_interval = TokenCount(2 * options.block_size.value);
+  return options;
+}
+
+// Two texts lie on the host, and two requests want both; neither fits beside the other.
+SuiteWorld two_loads() {
+  SuiteWorld world = in_step("two loads", with_store(engine(4, 9, 0), 40));
+  world.transfer_percent = 100;
+  for (std::uint32_t n = 0; n < 2; ++n) {
+    world.actions.push_back(add(0, n, text(known(17, 1), n + 1, 4)));
+  }
+  world.actions.push_back(add(6, 2, known(32, 1)));  // takes every block: both are forgotten
+  for (std::uint32_t n = 0; n < 2; ++n) {
+    world.actions.push_back(add(10, 3 + n, text(known(24, 2), n + 1, 6)));
+  }
+  return world;
+}
+
+// Chunks and rows of a model with state; its states are saved and come back.
+SuiteWorld states_on_the_host(std::uint32_t overlap) {
+  SchedulerOptions options = with_store(engine(4, 40, overlap), 40);
+  options.state = Switch::kOn;
+  options.state_ids = 5;
+  options.host_state_ids = 9;
+  options.recovered_rows = TokenCount(3);
+  options.token_budget = TokenCount(24);
+  SuiteWorld world = in_step("states on the host, overlap " + std::to_string(overlap), options);
+  for (std::uint32_t n = 0; n < 8; ++n) {
+    world.actions.push_back(add(7 * n, n, text(known(9 + 5 * (n % 4), 3 + n % 5), 1 + n % 2, 8)));
+  }
+  world.actions.push_back({30, SuiteAct::kFail, 0, 0, {}});
+  return world;
+}
+
+// The step that stages a state fails while the save is under way.
+SuiteWorld failed_staging() {
+  SuiteWorld world = states_on_the_host(0);
+  world.name = "failed staging";
+  world.transfer_percent = 5;
+  world.actions.clear();
+  for (std::uint32_t n = 0; n < 6; ++n) {
+    world.actions.push_back(add(12 * n, n, text(known(17 + n, 2), 1, 8)));
+    if (n % 2 == 0) world.actions.push_back({12 * n + 1, SuiteAct::kFail, 0, 0, {}});
+  }
+  return world;
+}
+
+// The same with an external store, and with state in every other world.
+SuiteWorld drawn_store(std::uint64_t seed) {
+  SuiteWorld world = drawn_reuse(seed);
+  world.name = "drawn " + std::to_string(seed) + ", external store";
+  Draws draws(seed + 0x570E);
+  world.options = with_store(world.options, 1 + draws.below(30));
+  if (draws.chance(50)) world.options.store_interval = world.options.block_size;
+  if (draws.chance(50)) {
+    world.options.state = Switch::kOn;
+    world.options.state_ids = 2 + draws.below(4);
+    world.options.host_state_ids = 2 + draws.below(6);
+    world.options.recovered_rows = TokenCount(draws.below(4));
+  }
+  world.transfer_percent = 10 + draws.below(80);
+  world.lost_percent = draws.chance(30) ? 20 : 0;
+  return world;
+}
+
 }  // namespace
 
 std::vector<SuiteWorld> suite_worlds() {
@@ -334,6 +407,10 @@ std::vector<SuiteWorld> suite_worlds() {
   }
   for (std::uint64_t seed = 1; seed <= 60; ++seed) worlds.push_back(drawn(seed));
   for (std::uint64_t seed = 1; seed <= 60; ++seed) worlds.push_back(drawn_reuse(seed));
+  worlds.push_back(two_loads());
+  for (const std::uint32_t overlap : {0u, 1u, 2u}) worlds.push_back(states_on_the_host(overlap));
+  worlds.push_back(failed_staging());
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) worlds.push_back(drawn_store(seed));
   return worlds;
 }
 

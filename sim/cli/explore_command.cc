@@ -51,6 +51,46 @@ std::optional<InputError> check_small(const Scenario& scenario) {
   return std::nullopt;
 }
 
+/// What is drawn, or needs times: an exploration would leave it out without a word.
+std::optional<InputError> check_given(const Scenario& scenario) {
+  InputError error;
+  error.path = scenario.path;
+  const auto refuse = [&](const char* key, const std::string& found, const std::string& expected,
+                          const std::string& hint) {
+    error.key = key;
+    error.found = found;
+    error.expected = expected;
+    error.hint = hint;
+    return error;
+  };
+  const RunConfig& config = scenario.config;
+  const FaultConfig& fault = config.fault;
+  const std::string in_file = "say it under `requests` or `faults`; `pinfold run` draws it";
+  if (config.prefix.reuse) {
+    return refuse("prefix.reuse", "true", "no reuse to explore", "`pinfold run` simulates it");
+  }
+  if (config.workload.samples > 1) {
+    return refuse("workload.samples", std::to_string(config.workload.samples), "1 to explore",
+                  in_file);
+  }
+  if (config.workload.abort_permille > 0) {
+    return refuse("workload.abort_permille", std::to_string(config.workload.abort_permille),
+                  "0 to explore", in_file);
+  }
+  if (fault.step_failed_permille > 0 || !fault.failed_steps.empty() || fault.copy_lost > 0 ||
+      fault.abort_storm_permille > 0) {
+    return refuse("fault", "faults of the configuration", "none to explore", in_file);
+  }
+  const bool separate = config.fork.copy_lane == CopyLane::kSeparate;
+  for (const Fault& given : scenario.faults) {
+    if (given.kind != FaultKind::kCopyLost || separate) continue;
+    return refuse("faults", "copy_lost", "fork.copy_lane separate to explore it",
+                  "in the compute lane the step's result reports its copies too; `pinfold run` "
+                  "simulates a host that waits for them");
+  }
+  return std::nullopt;
+}
+
 /// Writes one file whole or not at all.
 std::optional<InputError> write_file(const std::string& path, const std::string& content) {
   const std::filesystem::path name(path);
@@ -71,6 +111,7 @@ ExitCode explore_command(const ExploreCommand& command, std::ostream& out, std::
   if (!read) return fail(err, ExitCode::kDataError, read.error());
   const Scenario& scenario = read.value();
   if (auto error = check_small(scenario)) return fail(err, ExitCode::kUsageError, *error);
+  if (auto error = check_given(scenario)) return fail(err, ExitCode::kUsageError, *error);
   if (command.expect && !scenario.expect.explore) {
     InputError error;
     error.path = command.scenario;
@@ -79,7 +120,7 @@ ExitCode explore_command(const ExploreCommand& command, std::ostream& out, std::
     error.expected = "one to compare with";
     return fail(err, ExitCode::kUsageError, error);
   }
-  const Stage stage = stage_of(scenario, command.reduce);
+  const Stage stage = stage_of(scenario, command.reduce, command.watch);
   const auto start = std::chrono::steady_clock::now();
   const ExploreResult result = explore(stage, command.limits);
   if (command.timing) {
@@ -105,6 +146,7 @@ ExitCode explore_command(const ExploreCommand& command, std::ostream& out, std::
     schedule.title = fmt::format("{}: {}", result.check, result.text);
     schedule.scenario = scenario;
     schedule.reduce = command.reduce;
+    schedule.watch = command.watch;
     schedule.events = result.path;
     if (auto error = write_file(*command.output, schedule_text(schedule, walked))) {
       return fail(err, ExitCode::kDataError, *error);
@@ -132,7 +174,7 @@ ExitCode random_explore_command(const RandomExploreCommand& command, std::ostrea
                                 std::ostream& err) {
   constexpr std::size_t kFindingsMost = 10;
   const RandomSearch search =
-      search_random(command.seed, command.scenarios, command.limits, kFindingsMost);
+      search_random(command.seed, command.scenarios, command.limits, kFindingsMost, command.watch);
   if (command.json) {
     JsonWriter json;
     json.open_object();
@@ -165,7 +207,8 @@ ExitCode random_explore_command(const RandomExploreCommand& command, std::ostrea
         command.scenarios, command.seed, search.explored, search.bounded, search.walked,
         search.states, search.transitions, search.findings.size());
     for (const RandomFinding& finding : search.findings) {
-      const Walked walked = walk(stage_of(finding.scenario, true), finding.result.path);
+      const Walked walked =
+          walk(stage_of(finding.scenario, true, command.watch), finding.result.path);
       out << fmt::format("\nScenario {}: {}\n{}\n", finding.number, name_of(finding.result.verdict),
                          scenario_text(finding.scenario));
       const std::string title = fmt::format("{}: {}", finding.result.check, finding.result.text);
@@ -179,8 +222,9 @@ ExitCode random_explore_command(const RandomExploreCommand& command, std::ostrea
     Schedule schedule;
     schedule.title = fmt::format("{}: {}", first.result.check, first.result.text);
     schedule.scenario = first.scenario;
+    schedule.watch = command.watch;
     schedule.events = first.result.path;
-    const Walked walked = walk(stage_of(first.scenario, true), first.result.path);
+    const Walked walked = walk(stage_of(first.scenario, true, command.watch), first.result.path);
     if (auto error = write_file(*command.output, schedule_text(schedule, walked))) {
       return fail(err, ExitCode::kDataError, *error);
     }
@@ -198,7 +242,8 @@ std::optional<ExitCode> replay_schedule_command(const std::string& path, bool js
   if (!read) return fail(err, ExitCode::kDataError, read.error());
   const Schedule& schedule = read.value();
   if (auto error = check_small(schedule.scenario)) return fail(err, ExitCode::kDataError, *error);
-  const Walked walked = walk(stage_of(schedule.scenario, schedule.reduce), schedule.events);
+  const Walked walked =
+      walk(stage_of(schedule.scenario, schedule.reduce, schedule.watch), schedule.events);
   if (!walked.possible) {
     return fail(err, ExitCode::kDataError,
                 fmt::format("{}: event {} cannot happen here: another allocator wrote this file",

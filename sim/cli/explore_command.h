@@ -17,6 +17,7 @@ struct ExploreCommand {
   std::vector<std::string> overrides{};
   ExploreLimits limits{};
   bool reduce = true;
+  bool watch = false;  // judged by the named invariants and shadow memory too
   bool json = false;
   bool expect = false;                  // the exit code says whether `expect.explore` holds
   std::optional<std::string> output{};  // where a counter-example goes
@@ -31,6 +32,7 @@ struct RandomExploreCommand {
   std::uint64_t seed = 0;
   std::uint64_t scenarios = 0;
   ExploreLimits limits{};
+  bool watch = false;  // as of one scenario
   bool json = false;
   std::optional<std::string> output{};  // where the first counter-example goes
 };

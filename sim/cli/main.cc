@@ -495,6 +495,9 @@ class Explore final : public Command {
     text("--max-depth", max_depth_, "N", "Stop after so many events. Default: no bound.");
     flag("--no-reduction", no_reduction_,
          "Neither rename ids nor skip orders that commute: the same verdict, many more states.");
+    flag("--invariants", command_.watch,
+         "Judge every event by the named invariants and shadow memory too; takes a few times as "
+         "long.");
     flag("--expect", command_.expect,
          "Exit with 0 where the scenario's expect.explore holds and with 3 where not.");
     text("-o,--output", output_, "FILE",
@@ -529,6 +532,7 @@ class Explore final : public Command {
       search.scenarios = count_of("--random-scenarios", random_, "a number of scenarios from 1");
       if (seed_ != "0") search.seed = count_of("--seed", seed_, "a seed, an integer");
       search.limits = command_.limits;
+      search.watch = command_.watch;
       search.json = command_.json;
       search.output = command_.output;
       return random_explore_command(search, std::cout, std::cerr);

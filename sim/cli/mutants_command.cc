@@ -22,7 +22,7 @@ struct SuiteReport {
       return result.caught() && result.broke.empty();
     });
   }
-  bool clean() const { return !sound.caught() && sound.broke.empty(); }
+  bool clean() const { return sound.catches.empty() && sound.broke.empty(); }
   bool every_check_needed() const {
     return std::all_of(only_by.begin(), only_by.end(),
                        [](const auto& entry) { return !entry.second.empty(); });
@@ -36,10 +36,13 @@ SuiteReport run_suite(const std::vector<MutantName>& names) {
   for (const MutantName& name : names) report.mutants.push_back(run_mutant(name, worlds));
   for (std::size_t n = 0; n < kChecks; ++n) {
     const Check check{static_cast<std::uint8_t>(n)};
+    if (is_second_opinion(check)) continue;
     std::vector<std::string> only;
     for (const MutantResult& result : report.mutants) {
-      if (result.catches.size() == 1 && result.catches[0].check == check)
-        only.push_back(result.name);
+      const auto opinions =
+          std::count_if(result.catches.begin(), result.catches.end(),
+                        [](const Catch& one) { return !is_second_opinion(one.check); });
+      if (opinions == 1 && result.catches[0].check == check) only.push_back(result.name);
     }
     report.only_by.emplace_back(check, std::move(only));
   }
@@ -90,7 +93,12 @@ void print_text(const SuiteReport& report, bool whole, std::ostream& out) {
   }
   const auto caught = std::count_if(report.mutants.begin(), report.mutants.end(),
                                     [](const MutantResult& result) { return result.caught(); });
-  out << fmt::format("\n{} of {} mutants caught\n", caught, report.mutants.size());
+  const auto seconded =
+      std::count_if(report.mutants.begin(), report.mutants.end(), [](const MutantResult& result) {
+        return !result.catches.empty() && is_second_opinion(result.catches.back().check);
+      });
+  out << fmt::format("\n{} of {} mutants caught, {} of them by the second opinion `owners` too\n",
+                     caught, report.mutants.size(), seconded);
 }
 
 nlohmann::ordered_json json_of(const MutantResult& result) {

@@ -40,6 +40,8 @@ Outcome<std::unique_ptr<RecordFile>> RecordFile::begin(const std::string& path,
   header.copy_lane = engine.copy_lane;
   header.reuse = engine.reuse == Switch::kOn;
   header.eviction = engine.eviction;
+  header.host_block_ids = engine.host_block_ids;
+  header.host_state_ids = engine.host_state_ids;
   header.made_by = made_by;
   header.workload = workload;
   file->writer_.header(header);

@@ -143,34 +143,15 @@ std::optional<InputError> check_scenario_flags(const RunCommand& command) {
   return error;
 }
 
-/// What a scenario asks for that only `explore` drives so far.
-std::optional<InputError> check_simulated(const Scenario& scenario) {
-  const auto only_explored = [&](const std::string& what) {
-    InputError error;
-    error.path = scenario.path;
-    error.found = what;
-    error.expected = "what `run` simulates";
-    error.hint = "`pinfold explore` does it";
-    return error;
-  };
-  for (const Fault& fault : scenario.faults) {
-    if (fault.kind != FaultKind::kStepFailed) {
-      return only_explored(fmt::format("{} at a given step", name_of(fault.kind)));
-    }
-  }
-  for (const ScenarioRequest& asked : scenario.requests) {
-    if (asked.drafts != scenario.config.workload.drafts) {
-      return only_explored("other drafts than workload.drafts, of " + asked.name);
-    }
-  }
-  return std::nullopt;
-}
-
-/// A scenario's configuration with the steps that its faults fail.
+/// A scenario's configuration with its faults.
 RunConfig config_of(const Scenario& scenario) {
   RunConfig config = scenario.config;
   for (const Fault& fault : scenario.faults) {
-    config.fault.failed_steps.push_back(static_cast<std::uint32_t>(fault.step));
+    if (fault.kind == FaultKind::kStepFailed) {
+      config.fault.failed_steps.push_back(static_cast<std::uint32_t>(fault.step));
+    } else {
+      config.fault.given.push_back(fault);
+    }
   }
   return config;
 }
@@ -200,7 +181,6 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
     if (auto error = check_scenario_flags(command)) return fail(err, ExitCode::kUsageError, *error);
     Outcome<Scenario> read = read_scenario(command.trace, command.config.overrides);
     if (!read) return fail(err, ExitCode::kDataError, read.error());
-    if (auto error = check_simulated(read.value())) return fail(err, ExitCode::kUsageError, *error);
     scenario = std::move(read.value());
   }
   const Outcome<LoadedConfig> loaded =

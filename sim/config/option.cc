@@ -78,6 +78,7 @@ constexpr std::array<std::string_view, 2> kEvictions{"lru", "fifo"};
 constexpr std::array<std::string_view, 2> kSoleOwners{"copy", "adopt"};
 constexpr std::array<std::string_view, 2> kCopyLanes{"compute", "separate"};
 constexpr std::array<std::string_view, 2> kFenceWaits{"block", "poll"};
+constexpr std::array<std::string_view, 2> kDuplexes{"full", "half"};
 constexpr std::array<std::string_view, 2> kSessions{"open", "closed"};
 
 /// A field that holds its word as text.
@@ -98,6 +99,10 @@ constexpr std::array<std::string_view, 1> kNeedsDrafts{"workload.drafts"};
 constexpr std::array<std::string_view, 1> kNeedsOpenLoop{"workload.concurrency"};
 constexpr std::array<std::string_view, 1> kNeedsState{"model.state_slots"};
 constexpr std::array<std::string_view, 1> kNeedsReuse{"prefix.reuse"};
+constexpr std::array<std::string_view, 2> kNeedsStore{"store.host_blocks", "prefix.reuse"};
+constexpr std::array<std::string_view, 3> kNeedsStates{"store.host_blocks", "prefix.reuse",
+                                                       "model.state_slots"};
+constexpr std::array<std::string_view, 2> kNeedsNoState{"model.state_slots", "store.host_blocks"};
 constexpr std::array<std::string_view, 1> kNeedsLayers{"model.layers"};
 constexpr std::array<std::string_view, 1> kNeedsRatios{"model.compression_ratios"};
 constexpr std::array<std::string_view, 3> kPoolSources{"engine.num_blocks", "memory.available_gib",
@@ -132,8 +137,20 @@ constexpr Condition kOpenLoop{
     "workload.concurrency is 0", kNeedsOpenLoop};
 constexpr Condition kWithState{[](const RunConfig& config) { return config.model.state_slots; },
                                "model.state_slots is true", kNeedsState};
-constexpr Condition kWithoutState{[](const RunConfig& config) { return !config.model.state_slots; },
-                                  "model.state_slots is false", kNeedsState};
+constexpr Condition kReusable{[](const RunConfig& config) {
+                                return !config.model.state_slots || config.store.host_blocks > 0;
+                              },
+                              "model.state_slots is false or store.host_blocks is at least 1",
+                              kNeedsNoState};
+constexpr Condition kWithStore{
+    [](const RunConfig& config) { return config.prefix.reuse && config.store.host_blocks > 0; },
+    "prefix.reuse is \"on\" and store.host_blocks is at least 1", kNeedsStore};
+constexpr Condition kWithStates{
+    [](const RunConfig& config) {
+      return config.prefix.reuse && config.store.host_blocks > 0 && config.model.state_slots;
+    },
+    "prefix.reuse is \"on\", store.host_blocks is at least 1 and model.state_slots is true",
+    kNeedsStates};
 constexpr Condition kWithReuse{[](const RunConfig& config) { return config.prefix.reuse; },
                                "prefix.reuse is \"on\"", kNeedsReuse};
 constexpr Condition kWithSlots{
@@ -182,6 +199,7 @@ using M = ModelConfig;
 using W = WorkloadConfig;
 using C = CostConfig;
 using P = PrefixConfig;
+using T = StoreConfig;
 using F = ForkConfig;
 using X = FaultConfig;
 using Memory = MemoryConfig;
@@ -191,6 +209,7 @@ constexpr auto kMemory = &RunConfig::memory;
 constexpr auto kWorkload = &RunConfig::workload;
 constexpr auto kCost = &RunConfig::cost;
 constexpr auto kPrefix = &RunConfig::prefix;
+constexpr auto kStore = &RunConfig::store;
 constexpr auto kFork = &RunConfig::fork;
 constexpr auto kFault = &RunConfig::fault;
 
@@ -337,12 +356,39 @@ const Option kOptions[] = {
      ChoiceOption{
          kOffOn, [](const RunConfig& config) -> std::size_t { return config.prefix.reuse ? 1 : 0; },
          [](RunConfig& config, std::size_t index) { config.prefix.reuse = index == 1; }},
-     "no state slot keeps the state of an earlier position, so nothing could be shared",
-     kWithoutState},
+     "no state slot keeps the state of an earlier position: only a store does", kReusable},
     {"prefix.eviction", "",
      "Which kept block makes room first: the one unowned for longest, a prompt's last ones first, "
      "or the one kept first.",
      choice<kPrefix, &P::eviction, Eviction>(kEvictions), "", kWithReuse},
+
+    {"store.host_blocks", "blocks",
+     "Places for blocks on the host: committed prefixes are saved there and loaded on a hit; 0: no "
+     "store.",
+     integer<kStore, &T::host_blocks>(0, kMostBlocks), "what blocks hold is known by prefix ids",
+     kWithReuse},
+    {"store.host_states", "states",
+     "Places for states on the host: with state slots a prefix is found up to a boundary whose "
+     "state lies there.",
+     integer<kStore, &T::host_states>(1, kMostBlocks), "", kWithStates},
+    {"store.interval", "token positions",
+     "Prefixes are saved and loaded up to multiples of it; a multiple of engine.block_size.",
+     integer<kStore, &T::interval>(1, kMostTokens), "", kWithStore},
+    {"store.recover_tokens", "token positions",
+     "Rows computed again behind a loaded state, for the layers whose state no store keeps.",
+     integer<kStore, &T::recover_tokens>(0, kMostTokens), "", kWithStates},
+    {"store.bandwidth_gb_s", "10^9 bytes/s",
+     "Bandwidth between device and host, in each direction; 0: a transfer takes its latency alone, "
+     "as it does where the model does not say what a block takes.",
+     decimal<kStore, &T::bandwidth_gb_s>(0, 100'000, 6), "", kWithStore},
+    {"store.latency_us", "microseconds", "Time of each transfer whatever its size.",
+     microseconds<kStore, &T::latency_ps>(), "", kWithStore},
+    {"store.duplex", "", "Whether saves and loads each have the bandwidth, or share it.",
+     choice<kStore, &T::duplex, Duplex>(kDuplexes), "", kWithStore},
+    {"store.lease_us", "microseconds",
+     "A load or save that has not passed so long after it was queued is given up; who waited for a "
+     "load computes its rows. 0: it is waited for.",
+     microseconds<kStore, &T::lease_ps>(), "", kWithStore},
 
     {"fork.demote", "", "Before a stall, requeue the youngest waiting fork with its whole prompt.",
      ChoiceOption{kOffOn,
@@ -368,6 +414,10 @@ const Option kOptions[] = {
     {"fault.copy_lost", "",
      "The host never learns that the copies of the n-th step that has any are done; 0: it does.",
      integer<kFault, &X::copy_lost>(0, UINT32_MAX)},
+    {"fault.load_lost", "", "The host never learns that the n-th load is done; 0: it does.",
+     integer<kFault, &X::load_lost>(0, UINT32_MAX), "", kWithStore},
+    {"fault.save_lost", "", "The host never learns that the n-th save is done; 0: it does.",
+     integer<kFault, &X::save_lost>(0, UINT32_MAX), "", kWithStore},
     {"fault.abort_storm_permille", "of 1000",
      "Of the live requests, those that are aborted in an abort storm.",
      integer<kFault, &X::abort_storm_permille>(0, 1'000)},

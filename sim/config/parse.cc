@@ -236,7 +236,8 @@ class ConfigBuilder {
     if (wrong()) return;
     for (const auto rule :
          {&ConfigBuilder::check_ratios, &ConfigBuilder::check_caches, &ConfigBuilder::check_heads,
-          &ConfigBuilder::check_budget, &ConfigBuilder::check_ring, &ConfigBuilder::check_drafts}) {
+          &ConfigBuilder::check_budget, &ConfigBuilder::check_ring, &ConfigBuilder::check_drafts,
+          &ConfigBuilder::check_store}) {
       note((this->*rule)());
     }
     if (!wrong()) note(load_device());
@@ -533,6 +534,21 @@ class ConfigBuilder {
                     fmt::format("{} drafts", config_.workload.drafts),
                     fmt::format("at most {} with profile deepinfer", kMostDeepInferDrafts),
                     "its steps have at most six rows a sequence");
+  }
+
+  MaybeError check_store() const {
+    const StoreConfig& store = config_.store;
+    if (!config_.prefix.reuse || store.host_blocks == 0) return std::nullopt;
+    if (config_.engine.fence != FenceMode::kAlways) {
+      return relation("engine.fence", "store.host_blocks", "\"unordered_writers\" with a store",
+                      "\"always\"",
+                      "a lane of its own is not queued behind a step that still writes");
+    }
+    if (store.interval % config_.engine.block_size == 0) return std::nullopt;
+    return relation("store.interval", "engine.block_size",
+                    fmt::format("an interval of {}", store.interval),
+                    fmt::format("a multiple of block_size = {}", config_.engine.block_size),
+                    "whole blocks are saved");
   }
 
   /// Reads what cost.device names and picks the model that the other options ask for.

@@ -120,9 +120,9 @@ ByteCount block_bytes_of(const RunConfig& config) {
   return block_bytes(TokenCount(config.engine.block_size), caches_of(config));
 }
 
-ByteCount slot_bytes_of(const RunConfig& config) {
-  const ModelConfig& model = config.model;
-  if (!model.state_slots) return ByteCount(0);
+namespace {
+
+StateLayout layout_of_slot(const ModelConfig& model) {
   StateModel state;
   state.stored_layers = model.ring_stored_layers;
   state.dropped_layers = model.ring_dropped_layers;
@@ -130,7 +130,17 @@ ByteCount slot_bytes_of(const RunConfig& config) {
   state.window = TokenCount(model.window_tokens);
   state.ring_len = TokenCount(model.ring_tokens);
   state.compression_state = ByteCount(model.compression_state_bytes);
-  return layout_of(state).slot;
+  return layout_of(state);
+}
+
+}  // namespace
+
+ByteCount slot_bytes_of(const RunConfig& config) {
+  return config.model.state_slots ? layout_of_slot(config.model).slot : ByteCount(0);
+}
+
+ByteCount stored_state_bytes_of(const RunConfig& config) {
+  return config.model.state_slots ? layout_of_slot(config.model).to_store : ByteCount(0);
 }
 
 MemorySplit split_memory(const RunConfig& config) {

@@ -21,6 +21,9 @@ ByteCount block_bytes_of(const RunConfig& config);
 /// One state slot on one GPU; every GPU holds it whole. 0 for a model without state.
 ByteCount slot_bytes_of(const RunConfig& config);
 
+/// What a store keeps of one state slot on one GPU (rule O14); 0 for a model without state.
+ByteCount stored_state_bytes_of(const RunConfig& config);
+
 /// One GPU's memory. Sized from the device:
 ///   budget == weights + activation_peak + non_torch + state reserved + blocks + remainder.
 /// Sized from what the engine left, or from its block count, only the parts behind it are known.

@@ -9,6 +9,7 @@
 
 #include "engine/scheduler.h"
 #include "sim/config/device.h"
+#include "sim/config/fault.h"
 
 namespace pinfold::sim {
 
@@ -109,6 +110,21 @@ struct PrefixConfig {
   Eviction eviction = Eviction::kLru;  // "lru" | "fifo"
 };
 
+/// Whether saves and loads share the bandwidth between device and host.
+enum class Duplex : std::uint8_t { kFull, kHalf };
+
+/// store.*: what the host keeps of prefixes (rule O16). Off without host_blocks.
+struct StoreConfig {
+  std::uint32_t host_blocks = 0;       // places for blocks
+  std::uint32_t host_states = 1024;    // and for states, where the model has state slots
+  std::uint32_t interval = 128;        // positions; saved and loaded up to multiples of it
+  std::uint32_t recover_tokens = 128;  // rows computed again behind a loaded state
+  Rational bandwidth_gb_s{50, 1};      // 10^9 bytes a second; 0: only the latency counts
+  std::uint64_t latency_ps = 10'000'000;
+  Duplex duplex = Duplex::kFull;  // "full" | "half"
+  std::uint64_t lease_ps = 0;  // a load or save that has not passed by then is given up; 0: never
+};
+
 /// fork.*
 struct ForkConfig {
   bool demote = true;                       // "on" | "off"
@@ -123,8 +139,11 @@ struct FaultConfig {
   std::vector<std::uint32_t> failed_steps;  // steps that do, counted from 1
   std::uint64_t copy_delay_ps = 0;          // that the copies of every step take longer
   std::uint32_t copy_lost = 0;              // the event of the n-th step with copies never comes
+  std::uint32_t load_lost = 0;              // nor that of the n-th load from the host
+  std::uint32_t save_lost = 0;              // nor that of the n-th save
   std::uint32_t abort_storm_permille = 0;   // of the live requests, aborted at once ...
   std::uint32_t abort_storm_steps = 1'000;  // ... every so many steps
+  std::vector<Fault> given{};               // no option: a scenario's, by step
 };
 
 /// cost.*: what a step costs, in integer picoseconds. Without a device: base + per_row * rows +
@@ -156,6 +175,7 @@ struct RunConfig {
   MemoryConfig memory;
   WorkloadConfig workload;
   PrefixConfig prefix;
+  StoreConfig store;
   ForkConfig fork;
   FaultConfig fault;
   CostConfig cost;

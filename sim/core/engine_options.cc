@@ -33,6 +33,12 @@ SchedulerOptions engine_options(const RunConfig& config, bool fast_path) {
   options.growth_check = engine.growth_check;
   options.reuse = config.prefix.reuse ? Switch::kOn : Switch::kOff;
   options.eviction = config.prefix.eviction;
+  if (config.prefix.reuse && config.store.host_blocks > 0) {
+    options.host_block_ids = config.store.host_blocks + 1;
+    options.host_state_ids = config.model.state_slots ? config.store.host_states + 1 : 1;
+    options.store_interval = TokenCount(config.store.interval);
+    options.recovered_rows = TokenCount(config.store.recover_tokens);
+  }
   options.sole_owner = config.fork.sole_owner;
   options.copy_lane = config.fork.copy_lane;
   options.demote = config.fork.demote ? Switch::kOn : Switch::kOff;

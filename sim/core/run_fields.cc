@@ -199,6 +199,26 @@ void add_prefix_cache(FieldList& list, const RunResult& result) {
   list.integer("prefix_cache.ids.new", ids.fresh);
 }
 
+/// Nothing where there is no external store.
+void add_store(FieldList& list, const RunResult& result) {
+  if (!result.store) return;
+  list.integer("store.loads", result.store_loads);
+  list.integer("store.loaded_blocks", result.store_loaded_blocks);
+  list.integer("store.loaded_states", result.store_loaded_states);
+  list.integer("store.hits", result.store_hits);
+  list.integer("store.load_ns", result.store_load_ns);
+  list.integer("store.loads_aborted", result.store_loads_aborted);
+  list.integer("store.loads_lost", result.store_loads_lost);
+  list.integer("store.recovered_tokens", result.store_recovered_tokens);
+  list.integer("store.saved_blocks", result.store_saved_blocks);
+  list.integer("store.saved_states", result.store_saved_states);
+  list.integer("store.saves_refused", result.store_saves_refused);
+  list.integer("store.saves_lost", result.store_saves_lost);
+  list.integer("store.evicted", result.store_evicted);
+  list.integer("store.bytes_to_device", result.store_bytes_in);
+  list.integer("store.bytes_to_host", result.store_bytes_out);
+}
+
 /// Slot-time by owner, and who owned the slots when the most were owned.
 void add_slots(FieldList& list, std::string_view name, const SlotTotals* slots) {
   const auto time = [&](std::string_view part, PositionNs value_ns) {
@@ -290,6 +310,7 @@ std::vector<ReportField> run_fields(const RunResult& result, const Provenance& p
   add_waiting(list, result);
   add_memory(list, result);
   add_prefix_cache(list, result);
+  add_store(list, result);
   add_ledger(list, result.ledger ? &*result.ledger : nullptr);
   add_device(list, result, provenance.cost);
   add_provenance(list, result, provenance);

@@ -9,6 +9,8 @@
 
 namespace pinfold::sim {
 
+class Ledger;
+
 /// Calls come in the order of simulated time. Each member does nothing unless it is overridden.
 class RunObserver {
  public:
@@ -28,6 +30,13 @@ class RunObserver {
 
   /// Whole journal records, each once, with the time at which they happened.
   virtual void on_records(std::span<const std::byte> /*records*/, std::int64_t /*now_ns*/) {}
+
+  /// A step was planned; its records came before.
+  virtual void on_plan(const StepPlan& /*plan*/) {}
+
+  /// After each audit that RunOptions::audit_every asks for: the engine and the ledger (null where there
+  /// is none) as they stand. Their records came before.
+  virtual void on_audit(const Scheduler& /*scheduler*/, const Ledger* /*ledger*/) {}
 
   /// A request's first token reached the host.
   virtual void on_first_token(std::uint32_t /*request*/, std::int64_t /*now_ns*/) {}

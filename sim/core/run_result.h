@@ -73,6 +73,16 @@ struct RunResult {
   std::uint64_t blocks_published = 0, blocks_evicted = 0, blocks_idle = 0;
   PrefixCounts prefix_ids;
 
+  // External store.
+  bool store = false;
+  std::uint64_t store_loads = 0, store_loaded_blocks = 0, store_loaded_states = 0;
+  std::uint64_t store_hits = 0;     // tokens that a load spared, beside prefix_hits and resume_hits
+  std::uint64_t store_load_ns = 0;  // of all requests together, from their admission on
+  std::uint64_t store_loads_aborted = 0, store_loads_lost = 0, store_recovered_tokens = 0;
+  std::uint64_t store_saved_blocks = 0, store_saved_states = 0, store_saves_refused = 0;
+  std::uint64_t store_saves_lost = 0, store_evicted = 0;
+  std::uint64_t store_bytes_in = 0, store_bytes_out = 0;  // to the device, to the host
+
   std::uint64_t block_bytes = 0;  // of one, on one GPU; 0: the model's shape is not known
   std::uint64_t blocks_usable = 0, blocks_acquired = 0, blocks_released = 0, blocks_peak_owned = 0;
   // owned block-time over the duration, in block-ns; mean owned = this / duration

@@ -17,6 +17,8 @@ Trace trace_of(const Scenario& scenario) {
   trace.name = scenario.path;
   for (const ScenarioRequest& request : scenario.requests) {
     trace.requests.push_back(request.request);
+    trace.requests.back().drafts = request.drafts;
+    if (!request.request.prefix_ids.empty()) trace.id_block = scenario.config.engine.block_size;
   }
   return trace;
 }

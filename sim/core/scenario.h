@@ -8,27 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "sim/config/fault.h"
 #include "sim/config/run_config.h"
 #include "sim/trace/request.h"
 
 namespace pinfold::sim {
 
-/// What the device may do wrong.
-enum class FaultKind : std::uint8_t {
-  kStepFailed,  // nothing of the step, or of the steps behind it, is committed (decision 9)
-  kStepLost,    // the step's result never comes
-  kCopyLost,    // nobody reports that the step's copies are done; its result says so too
-  kCopyDelay,   // that report comes late
-};
-
 /// "step_failed".
 const char* name_of(FaultKind kind);
-
-struct Fault {
-  FaultKind kind = FaultKind::kStepFailed;
-  std::uint64_t step = 0;     // number of the dispatched step, from 1
-  std::int64_t delay_ns = 0;  // kCopyDelay only
-};
 
 struct ScenarioRequest {
   std::string name;
@@ -81,7 +68,8 @@ struct Scenario {
   std::vector<std::pair<std::string, Expectation>> mutants;  // by name, as in the file
 };
 
-/// The requests as a trace; request n is the n-th of the scenario.
+/// The requests as a trace; request n is the n-th of the scenario. Its ids, if it has any, stand for
+/// blocks of the engine's size.
 Trace trace_of(const Scenario& scenario);
 
 }  // namespace pinfold::sim

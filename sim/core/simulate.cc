@@ -21,6 +21,7 @@
 #include "sim/core/stall_report.h"
 #include "sim/core/stops.h"
 #include "sim/core/wait_reason.h"
+#include "sim/device/host_link.h"
 #include "sim/device/step_cost.h"
 #include "sim/metrics/ledger.h"
 #include "sim/record/digest.h"
@@ -53,6 +54,19 @@ struct PendingFork {
   std::uint64_t parent;  // request
 };
 
+/// A load or save that is given up at a time unless it has passed.
+struct Lease {
+  std::int64_t at_ns;
+  Lane lane;
+  Ticket ticket;
+};
+
+/// A state's save ends behind the result of the step that wrote the state.
+struct StagedSave {
+  Ticket ticket;
+  std::uint64_t step;
+};
+
 /// Copies whose end the host has not been told of.
 struct CopyFence {
   std::int64_t at_ns;
@@ -73,7 +87,8 @@ class Replay {
         prefix_keys_(config.prefix.reuse ? source.id_block() : 0, config.engine.block_size),
         prefix_classes_(config.prefix.reuse ? source.id_block() : 0, config.engine.block_size),
         arrivals_(source, config),
-        queue_watch_(source.expected(), config.workload.concurrency == 0) {
+        queue_watch_(source.expected(), config.workload.concurrency == 0),
+        link_(config.store.duplex == Duplex::kHalf) {
     scheduler_.journal().set_enabled(true);
     if (source.expected() == 0) {
       for (LatencySamples* const samples : {&ttft_, &tpot_, &itl_, &e2el_, &queue_}) {
@@ -109,6 +124,7 @@ class Replay {
     if (ledger_) ledger_->start_at(now_);
     while (true) {
       pass_fences();
+      if (storing_) pass_transfers();
       take_aborts();
       take_arrivals();
       if (!pending_forks_.empty()) release_forks();
@@ -116,11 +132,17 @@ class Replay {
       if (may_plan) plan();
       if (host_waits_) return stall(lost_wait());
       if (may_plan && !plan_.empty) continue;  // as far ahead as the overlap allows
-      const bool in_flight = !frames_.empty();
+      const bool lost = !frames_.empty() && is_given(FaultKind::kStepLost, frames_.front().step);
+      const bool in_flight = !frames_.empty() && !lost;
       const std::int64_t fence_ns = fences_.empty() ? kNeverNs : fences_.front().at_ns;
-      if (may_plan && !in_flight && scheduler_.unfinished() > 0 && fence_ns == kNeverNs) {
+      const std::int64_t link_ns = storing_ ? next_transfer_ns() : kNeverNs;
+      const bool awaits = fence_ns != kNeverNs || link_ns != kNeverNs;
+      if (may_plan && !in_flight && scheduler_.unfinished() > 0 && !awaits) {
         if (scheduler_.nothing_pending()) return stall("nothing is in flight and nothing can run");
         if (lost_fences_ > 0) return stall("nothing can run but what waits for a lost fence");
+        if (const std::string what = lost_transfer(); !what.empty()) {
+          return stall("nothing can run but what waits for " + what);
+        }
       }
       if (passes_without_progress_ >
           4 * std::uint64_t{scheduler_.running_count() + scheduler_.waiting_count()} + 64) {
@@ -129,13 +151,15 @@ class Replay {
       // A client may be heard at once only if the overlap has room for another step.
       const std::int64_t client_ns = std::min(arrivals_.next_ns(), arrivals_.next_abort_ns());
       const std::int64_t idle_ns = in_flight ? kNeverNs : fence_ns;
-      const std::int64_t next_ns = std::min(client_ns, idle_ns);
+      const std::int64_t next_ns = std::min({client_ns, idle_ns, link_ns});
       if (may_plan && next_ns != kNeverNs && (!in_flight || next_ns < frames_.front().done_ns)) {
-        if (!in_flight && scheduler_.unfinished() == 0 && !arrivals_.more() &&
-            idle_ns == kNeverNs) {
+        if (!in_flight && !lost && scheduler_.unfinished() == 0 && !arrivals_.more() &&
+            idle_ns == kNeverNs && link_ns == kNeverNs) {
           return;  // only clients of ended requests are left to give up
         }
         advance_to(next_ns);
+      } else if (lost) {
+        return stall("the result of step " + std::to_string(frames_.front().step) + " was lost");
       } else if (in_flight) {
         complete();
       } else {
@@ -152,6 +176,7 @@ class Replay {
     if (ledger_) ledger_->advance_to(ns);
     const std::uint64_t owned = scheduler_.pools().blocks().owned().value;
     owned_ns_ += static_cast<Wide>(owned) * static_cast<std::uint64_t>(ns - now_);
+    loading_ns_ += scheduler_.loading_count() * static_cast<std::uint64_t>(ns - now_);
     now_ = ns;
   }
 
@@ -197,7 +222,7 @@ class Replay {
     RequestSpec spec;
     spec.prompt = TokenCount(asked.prompt);
     spec.stop = config_.workload.stop;
-    spec.drafts = TokenCount(config_.workload.drafts);
+    spec.drafts = TokenCount(std::min(asked.drafts, config_.workload.drafts));
     spec.priority = asked.priority;
     // Decision 1: without max_tokens in the trace the limit is the output where it is known, else
     // whatever the model's length allows (which add() clips to).
@@ -347,7 +372,10 @@ class Replay {
     watch_.before_plan(scheduler_);
     scheduler_.plan_step(plan_);
     watch_.after_plan(scheduler_, plan_);
-    if (observer_ != nullptr) tell_observer();
+    if (observer_ != nullptr) {
+      tell_observer();
+      observer_->on_plan(plan_);
+    }
     cause_ = plan_.cause;
     note_left();
     note_admitted();
@@ -360,6 +388,7 @@ class Replay {
       passes_without_progress_ = progress ? 0 : passes_without_progress_ + 1;
       launch();
     }
+    if (storing_) queue_transfers();
     drain();
   }
 
@@ -379,6 +408,9 @@ class Replay {
   }
 
   void note_admitted() {
+    if (scheduler_.loading_count() > 0) {
+      for (const SequenceId id : scheduler_.loading()) stop_waiting(members_[value_of(id)]);
+    }
     for (const Chunk& chunk : plan_.chunks) stop_waiting(members_[value_of(chunk.sequence)]);
   }
 
@@ -391,7 +423,7 @@ class Replay {
   // Events that put a sequence into the queue again.
   std::uint64_t requeues() const {
     const SchedulerStats& stats = scheduler_.stats();
-    return stats.preemptions + stats.sharing_lost + stats.forks_missed;
+    return stats.preemptions + stats.sharing_lost + stats.forks_missed + stats.loads_lost;
   }
 
   // Neither a plan nor a result names who was put into the queue again; the journal does, in what was
@@ -487,14 +519,31 @@ class Replay {
       std::int64_t& copy_lane_ns = separate_copies() ? copy_lane_free_ns_ : lane_free_ns_;
       copies_done = std::max(copy_lane_ns, now_) +
                     picoseconds_.take_ns(cost.copies_ps + config_.cost.copy_launch_ps +
-                                         config_.fault.copy_delay_ps);
+                                         config_.fault.copy_delay_ps) +
+                    given_delay_ns(step);
       copy_lane_ns = copies_done;
       start_ns = std::max(start_ns, copies_done);
     }
     lane_free_ns_ = start_ns + picoseconds_.take_ns(cost.forward_ps);
     frame.done_ns = lane_free_ns_;
     ++result_.steps;
+    copies_done_ns_ = copies_done;
     if (copies) await_copies(copies_done);
+  }
+
+  bool is_given(FaultKind kind, std::uint64_t step) const {
+    const std::vector<Fault>& given = config_.fault.given;
+    return std::any_of(given.begin(), given.end(), [&](const Fault& fault) {
+      return fault.kind == kind && fault.step == step;
+    });
+  }
+
+  std::int64_t given_delay_ns(std::uint64_t step) const {
+    std::int64_t delay_ns = 0;
+    for (const Fault& fault : config_.fault.given) {
+      if (fault.kind == FaultKind::kCopyDelay && fault.step == step) delay_ns += fault.delay_ns;
+    }
+    return delay_ns;
   }
 
   bool separate_copies() const { return config_.fork.copy_lane == CopyLane::kSeparate; }
@@ -503,7 +552,8 @@ class Replay {
   // Decision 6: the host waits for the copies' fence in the same step, or looks when it next plans.
   void await_copies(std::int64_t done_ns) {
     ++copy_steps_;
-    const bool lost = config_.fault.copy_lost == copy_steps_;
+    const bool lost = config_.fault.copy_lost == copy_steps_ ||
+                      is_given(FaultKind::kCopyLost, value_of(plan_.step));
     if (lost) {
       ++lost_fences_;
       lost_ticket_ = plan_.copy_ticket;
@@ -526,6 +576,125 @@ class Replay {
       scheduler_.on_passed(copy_lane(), ticket);
       if (ticket > lost_ticket_) lost_fences_ = 0;
     }
+  }
+
+  // ---- the store -----------------------------------------------------------------------------------
+
+  std::uint64_t link_ps(std::uint64_t bytes) const {
+    const Rational& gb_s = config_.store.bandwidth_gb_s;
+    if (gb_s.numerator == 0) return 0;
+    return static_cast<std::uint64_t>(static_cast<Wide>(bytes) * 1000 * gb_s.denominator /
+                                      gb_s.numerator);
+  }
+
+  // As the model says, or else as the device file's geometry does.
+  std::uint64_t moved_block_bytes() const {
+    const std::uint64_t bytes = block_bytes_of(config_).value;
+    if (bytes > 0 || !config_.cost.device) return bytes;
+    return config_.cost.device->copy.bytes_per_position * config_.engine.block_size;
+  }
+
+  std::uint64_t bytes_moved(PoolKind pool) const {
+    if (pool == PoolKind::kStateSlots) return stored_state_bytes_;
+    return block_bytes_;
+  }
+
+  // What was queued since, one transfer for each ticket.
+  void queue_transfers() {
+    const std::span<const Transfer> queued = scheduler_.transfers();
+    for (std::size_t n = 0; n < queued.size();) {
+      const Transfer& first = queued[n];
+      const bool load = first.lane == Lane::kHostToDevice;
+      std::uint64_t bytes = 0;
+      for (; n < queued.size() && queued[n].lane == first.lane && queued[n].ticket == first.ticket;
+           ++n) {
+        bytes += bytes_moved(queued[n].pool);
+      }
+      (load ? result_.store_bytes_in : result_.store_bytes_out) += bytes;
+      const std::uint64_t staged_by = value_of(first.after);
+      LinkTransfer transfer{first.lane, first.ticket, now_,
+                            config_.store.latency_ps + link_ps(bytes)};
+      if (staged_by > 0) {
+        transfer.ready_ns = copies_done_ns_;
+        staged_.push_back({first.ticket, staged_by});
+      }
+      link_.queue(transfer, now_);
+      if (config_.store.lease_ps > 0) {
+        const std::uint64_t lease_ns = (config_.store.lease_ps + 999) / 1000;
+        leases_.push_back({now_ + static_cast<std::int64_t>(lease_ns), first.lane, first.ticket});
+      }
+    }
+    scheduler_.clear_transfers();
+  }
+
+  static std::size_t lane_index(Lane lane) { return lane == Lane::kHostToDevice ? 0 : 1; }
+
+  // The event of the n-th load or save may be lost; a later one on its lane proves it.
+  bool is_lost(Lane lane, Ticket ticket) {
+    StoreLane& of = store_lanes_[lane_index(lane)];
+    const bool load = lane == Lane::kHostToDevice;
+    if (++of.seen != (load ? config_.fault.load_lost : config_.fault.save_lost)) return false;
+    of.lost = ticket;
+    return true;
+  }
+
+  void pass_transfers() {
+    link_.advance_to(now_);
+    while (const HostLink::End* const end = link_.ended()) {
+      const Lane lane = end->lane;
+      const Ticket ticket = end->ticket;
+      if (lane == Lane::kDeviceToHost && !staged_.empty() && staged_.front().ticket == ticket) {
+        if (staged_.front().step > value_of(scheduler_.done()) + 1) break;  // behind that result
+        staged_.pop_front();
+      }
+      link_.take_ended();
+      const bool stale = ticket <= store_lanes_[lane_index(lane)].passed;
+      if (!is_lost(lane, ticket) && !stale) pass_transfer(lane, ticket, false);
+    }
+    while (!leases_.empty() && leases_.front().at_ns <= now_) {
+      const Lease lease = leases_.front();
+      leases_.pop_front();
+      if (lease.ticket > store_lanes_[lane_index(lease.lane)].passed) {
+        pass_transfer(lease.lane, lease.ticket, true);
+      }
+    }
+  }
+
+  void pass_transfer(Lane lane, Ticket ticket, bool lost) {
+    const std::uint64_t requeued = requeues();
+    const std::size_t unread = scheduler_.journal().unread().size();
+    store_lanes_[lane_index(lane)].passed = ticket;
+    if (lost) {
+      account_waiting();
+      scheduler_.on_lost(lane, ticket);
+    } else {
+      scheduler_.on_passed(lane, ticket);
+    }
+    if (requeues() == requeued) return;
+    note_requeued(unread, true);
+    waiting_ = scheduler_.waiting_count();
+  }
+
+  // The ticket of a lost event that no later one has proved, in words; empty: there is none.
+  std::string lost_transfer() const {
+    for (const Lane lane : {Lane::kHostToDevice, Lane::kDeviceToHost}) {
+      const StoreLane& of = store_lanes_[lane_index(lane)];
+      if (of.lost <= of.passed) continue;
+      return "a lost " + std::string(lane == Lane::kHostToDevice ? "load" : "save") + ": ticket " +
+             std::to_string(value_of(of.lost)) + " of the " + name_of(lane) + " lane";
+    }
+    return {};
+  }
+
+  // When the host next hears of the store. What ended and is not told yet waits for a step's result.
+  std::int64_t next_transfer_ns() const {
+    std::int64_t next = link_.next_ns().value_or(kNeverNs);
+    for (const Lease& lease : leases_) {
+      if (lease.ticket <= store_lanes_[lane_index(lease.lane)].passed) continue;
+      next = std::min(next, lease.at_ns);
+      break;
+    }
+    return next;
   }
 
   std::string lost_wait() const {
@@ -570,6 +739,7 @@ class Replay {
     compute_passed_ = Ticket{2 * frame.step};
     if (!separate_copies() && compute_passed_ > lost_ticket_) lost_fences_ = 0;
     if (requeues() != requeued) note_requeued(unread, false);
+    if (storing_) queue_transfers();
     if (!scheduler_.ended().empty()) take_ends();
     if (!frame.failed) {
       for (const SequenceId id : frame.leaving) {
@@ -847,8 +1017,10 @@ class Replay {
     const std::uint64_t due = scheduler_.journal().events() / options_.audit_every;
     if (due == audits_) return;
     audits_ = due;
-    scheduler_.audit();
     watch_.audit(scheduler_);
+    if (observer_ == nullptr) return;
+    tell_ledger();
+    observer_->on_audit(scheduler_, ledger_ ? &*ledger_ : nullptr);
   }
 
   void drain_all() {
@@ -897,7 +1069,13 @@ class Replay {
 
   // What a lost event leaves behind when everybody has gone.
   void report_lost() {
-    if (result_.verdict != Verdict::kOk || lost_fences_ == 0 || scheduler_.holds().empty()) return;
+    if (result_.verdict != Verdict::kOk || scheduler_.holds().empty()) return;
+    if (const std::string lost = storing_ ? lost_transfer() : ""; !lost.empty()) {
+      return stall("everything has ended, and " +
+                   std::to_string(scheduler_.pools().blocks().parked().value) +
+                   " blocks stay parked behind " + lost);
+    }
+    if (lost_fences_ == 0) return;
     stall("everything has ended, and " +
           std::to_string(scheduler_.pools().blocks().parked().value) + " blocks and " +
           std::to_string(scheduler_.pools().of(PoolKind::kStateSlots).parked().value) +
@@ -969,6 +1147,20 @@ class Replay {
     r.blocks_evicted = stats.evicted;
     r.blocks_idle = scheduler_.pools().blocks().idle().value;
     r.prefix_ids = prefix_classes_.counts();
+    r.store = storing_;
+    r.store_loads = stats.loads;
+    r.store_loaded_blocks = stats.loaded_blocks;
+    r.store_loaded_states = stats.loaded_states;
+    r.store_hits = stats.loaded_rows;
+    r.store_load_ns = loading_ns_;
+    r.store_loads_aborted = stats.loads_aborted;
+    r.store_loads_lost = stats.loads_lost;
+    r.store_recovered_tokens = stats.recovered_rows;
+    r.store_saved_blocks = stats.saved_blocks;
+    r.store_saved_states = stats.saved_states;
+    r.store_saves_refused = stats.saves_refused;
+    r.store_saves_lost = stats.saves_lost;
+    r.store_evicted = stats.host_evicted;
     r.drafts_proposed = stats.drafts_planned;
     r.drafts_accepted = stats.drafts_accepted;
     const Pool& blocks = scheduler_.pools().blocks();
@@ -1067,6 +1259,21 @@ class Replay {
   std::uint32_t lost_fences_ = 0;       // lost events that no later one has proved
   Ticket lost_ticket_{};
   std::uint64_t lost_step_ = 0;
+  HostLink link_;
+  const bool storing_ = config_.prefix.reuse && config_.store.host_blocks > 0;
+  const std::uint64_t block_bytes_ = moved_block_bytes();
+  const std::uint64_t stored_state_bytes_ = stored_state_bytes_of(config_).value;
+  std::deque<StagedSave> staged_;  // saves of states, in order
+  std::deque<Lease> leases_;       // in order
+  // What the host was told of each.
+  struct StoreLane {
+    Ticket passed{};
+    Ticket lost{};
+    std::uint32_t seen = 0;
+  };
+  std::array<StoreLane, 2> store_lanes_{};
+  std::int64_t copies_done_ns_ = 0;  // of the step launched last
+  std::uint64_t loading_ns_ = 0;
   bool host_waits_ = false;  // for an event that was lost
   std::int64_t last_result_ns_ = 0;
   std::int64_t last_end_ns_ = 0;

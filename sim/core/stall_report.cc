@@ -84,6 +84,7 @@ const char* word_of(Cause cause) {
     case Cause::kPressure: return "the head of the queue";
     case Cause::kRunLimit: return "the run limit";
     case Cause::kBudget: return "the token budget";
+    case Cause::kLoad: return "its load";
   }
   return "?";
 }

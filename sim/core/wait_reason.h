@@ -19,6 +19,7 @@ constexpr Wait wait_of(Cause cause) {
     case Cause::kBlocks:
     case Cause::kPressure: return Wait::kBlocks;
     case Cause::kSlot: return Wait::kSlot;
+    case Cause::kLoad:
     case Cause::kFence: return Wait::kFence;
     case Cause::kFork: return Wait::kFork;
     case Cause::kRunLimit: return Wait::kRunLimit;

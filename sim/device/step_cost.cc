@@ -24,7 +24,7 @@ std::uint64_t copies_ps(const CostConfig& cost, std::uint32_t block_size, const 
   Wide states = 0;
   for (const Copy& copy : plan.copies) {
     if (copy.to == kNoBlock) continue;  // release only: nothing moves
-    ++(copy.pool == PoolKind::kStateSlots ? states : blocks);
+    ++(copy.pool == PoolKind::kBlocks ? blocks : states);
   }
   if (blocks + states == 0) return 0;
   Wide ps = states * cost.state_copy_ps;

@@ -4,14 +4,15 @@ namespace pinfold::sim {
 
 StepLoad load_of(const StepPlan& plan) {
   StepLoad load;
-  load.prompt_rows = plan.prompt_rows;
+  // Rows that are computed again behind a loaded state cost what they cost the first time.
+  load.prompt_rows = std::uint64_t{plan.prompt_rows} + plan.recovered_rows;
   load.decode_rows = std::uint64_t{plan.decode_rows} + plan.draft_rows;
   load.context = plan.context_rows;
   load.chunks = plan.chunks.size();
   load.head_rows = load.decode_rows;
   for (const Chunk& chunk : plan.chunks) {
-    const std::uint64_t rows = chunk.count.value;
-    const std::uint64_t past = chunk.first.value;
+    const std::uint64_t rows = std::uint64_t{chunk.count.value} + chunk.recovered.value;
+    const std::uint64_t past = chunk.first.value - chunk.recovered.value;
     load.prompt_positions += past + rows;
     load.pairs += rows * past + rows * (rows + 1) / 2;
     if (chunk.last) ++load.head_rows;

@@ -110,7 +110,7 @@ class Explorer {
       const auto [to, is_new] = visited_.insert(scratch_.key(stage_, stage_.reduce));
       if (to != number) {
         edges_.push_back(to);
-        moves |= World::is_of_system(event.kind);
+        moves |= world.is_of_system(stage_, event);
       }
       if (!is_new) continue;
       origins_.push_back({number, event});
@@ -225,6 +225,7 @@ const char* word_of(Cause cause) {
     case Cause::kPressure: return "the head of the queue";
     case Cause::kRunLimit: return "the run limit";
     case Cause::kBudget: return "the token budget";
+    case Cause::kLoad: return "its load";
   }
   return "?";
 }
@@ -253,7 +254,7 @@ bool is_stalled(const Stage& stage, const World& world) {
   world.list_events(stage, events);
   const World::Key key = world.key(stage, false);
   for (const WorldEvent& event : events) {
-    if (!World::is_of_system(event.kind)) continue;
+    if (!world.is_of_system(stage, event)) continue;
     World next = world;
     if (next.apply(stage, event) || next.key(stage, false) != key) return false;
   }

@@ -171,15 +171,15 @@ Scenario random_scenario(std::uint64_t seed, std::uint64_t n) {
   return scenario;
 }
 
-Scenario shrink(const Scenario& scenario, const ExploreResult& result,
-                const ExploreLimits& limits) {
+Scenario shrink(const Scenario& scenario, const ExploreResult& result, const ExploreLimits& limits,
+                bool watch) {
   Scenario best = scenario;
   bool again = true;
   while (again) {
     again = false;
     for (Scenario& candidate : smaller(best)) {
       if (!fits(candidate)) continue;
-      if (!same(explore(stage_of(candidate, true), limits), result)) continue;
+      if (!same(explore(stage_of(candidate, true, watch), limits), result)) continue;
       best = std::move(candidate);
       again = true;
       break;
@@ -189,13 +189,13 @@ Scenario shrink(const Scenario& scenario, const ExploreResult& result,
 }
 
 RandomSearch search_random(std::uint64_t seed, std::uint64_t count, const ExploreLimits& limits,
-                           std::size_t findings_most) {
+                           std::size_t findings_most, bool watch) {
   constexpr std::uint32_t kWalks = 20;
   constexpr std::uint32_t kWalkEvents = 500;
   RandomSearch search;
   for (std::uint64_t n = 0; n < count && search.findings.size() < findings_most; ++n) {
     const Scenario scenario = random_scenario(seed, n);
-    const Stage stage = stage_of(scenario, true);
+    const Stage stage = stage_of(scenario, true, watch);
     ExploreResult result = explore(stage, limits);
     search.states += result.states;
     search.transitions += result.transitions;
@@ -218,8 +218,8 @@ RandomSearch search_random(std::uint64_t seed, std::uint64_t count, const Explor
     if (result.verdict == ExploreVerdict::kProved || result.verdict == ExploreVerdict::kBounded) {
       continue;
     }
-    RandomFinding finding{n, shrink(scenario, result, limits), {}};
-    ExploreResult shortest = explore(stage_of(finding.scenario, true), limits);
+    RandomFinding finding{n, shrink(scenario, result, limits, watch), {}};
+    ExploreResult shortest = explore(stage_of(finding.scenario, true, watch), limits);
     finding.result = same(shortest, result) ? std::move(shortest) : std::move(result);
     search.findings.push_back(std::move(finding));
   }

@@ -31,11 +31,12 @@ struct RandomSearch {
 };
 
 /// Explores scenarios 0 .. count - 1 within `limits` each, and walks at random where a bound was met.
-/// Stops after `findings_most` findings.
+/// Stops after `findings_most` findings. `watch`: judged by the named invariants and shadow memory too.
 RandomSearch search_random(std::uint64_t seed, std::uint64_t count, const ExploreLimits& limits,
-                           std::size_t findings_most);
+                           std::size_t findings_most, bool watch = false);
 
 /// A smaller scenario (fewer requests, tokens, blocks) with the same verdict and check.
-Scenario shrink(const Scenario& scenario, const ExploreResult& result, const ExploreLimits& limits);
+Scenario shrink(const Scenario& scenario, const ExploreResult& result, const ExploreLimits& limits,
+                bool watch = false);
 
 }  // namespace pinfold::sim

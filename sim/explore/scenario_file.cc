@@ -143,6 +143,7 @@ class ScenarioReader {
     if (object.has("samples")) request.samples = count(object, "samples", 1, 64);
     if (object.has("priority")) request.priority = count(object, "priority", 0, kCountMost);
     read_fork(object, request);
+    if (object.has("prefix_ids")) read_prefix(object, request);
     if (object.has("abort_at_ms")) {
       request.abort_ns = nanoseconds(object, "abort_at_ms");
       if (request.abort_ns < request.arrival_ns) {
@@ -168,6 +169,22 @@ class ScenarioReader {
       mistake_.note(object.member("samples"), object.path_of("samples"), "1 where it is a fork");
     }
   }
+
+  // One id for each block of the prompt from its beginning; the last block may hold fewer tokens.
+  void read_prefix(JsonObject& object, TraceRequest& request) {
+    request.prefix_ids = object.integers("prefix_ids", 0, kCountMost);
+    if (mistake_.error) return;
+    const auto refuse = [&](const std::string& expected) {
+      mistake_.note(object.member("prefix_ids"), object.path_of("prefix_ids"), expected);
+    };
+    if (!scenario_.config.prefix.reuse) refuse("it only where prefix.reuse is on");
+    const std::uint64_t most = (std::uint64_t{request.prompt} - 1) / block_size() + 1;
+    if (request.prefix_ids.empty() || request.prefix_ids.size() > most) {
+      refuse(fmt::format("from 1 to {} ids: the prompt has so many blocks of {} tokens", most,
+                         block_size()));
+    }
+  }
+  std::uint32_t block_size() const { return scenario_.config.engine.block_size; }
 
   std::string read_new_name(JsonObject& object) {
     const std::string name = object.text("name");
@@ -464,6 +481,9 @@ std::string request_text(const Scenario& scenario, const ScenarioRequest& asked)
   }
   if (request.samples > 1) members.add("samples", std::to_string(request.samples));
   if (request.priority != 0) members.add("priority", std::to_string(request.priority));
+  if (!request.prefix_ids.empty()) {
+    members.add("prefix_ids", fmt::format("[{}]", fmt::join(request.prefix_ids, ", ")));
+  }
   if (request.fork_of != kNoRequest) {
     members.add("fork_of", quoted(scenario.requests[request.fork_of].name));
     members.add("fork_at", std::to_string(request.fork_at));

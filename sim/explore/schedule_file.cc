@@ -70,12 +70,12 @@ Outcome<JsonValue> parse_line(const Line& line, const std::string& path) {
 }  // namespace
 
 std::string schedule_text(const Schedule& schedule, const Walked& walked) {
-  const Stage stage = stage_of(schedule.scenario, schedule.reduce);
+  const Stage stage = stage_of(schedule.scenario, schedule.reduce, schedule.watch);
   std::string text = fmt::format(
       "{{\"pinfold_events\": 1, \"view\": \"schedule\", \"title\": {}, \"reduced\": {}, "
-      "\"scenario\": "
-      "{}}}\n",
-      json_string(schedule.title), schedule.reduce, scenario_text(schedule.scenario));
+      "{}\"scenario\": {}}}\n",
+      json_string(schedule.title), schedule.reduce, schedule.watch ? "\"invariants\": true, " : "",
+      scenario_text(schedule.scenario));
   for (std::size_t n = 0; n < schedule.events.size(); ++n) {
     const WorldEvent& event = schedule.events[n];
     text += fmt::format("{{\"event\": \"{}\"", name_of(event.kind));
@@ -121,6 +121,11 @@ Outcome<Schedule> parse_schedule(std::string_view text, const std::string& path)
   const JsonValue& reduced = header.member("reduced");
   if (reduced.kind != JsonValue::Kind::kBoolean) mistake.note(reduced, "reduced", "true or false");
   schedule.reduce = reduced.text == "true";
+  if (header.has("invariants")) {
+    const JsonValue& watch = header.member("invariants");
+    if (watch.kind != JsonValue::Kind::kBoolean) mistake.note(watch, "invariants", "true or false");
+    schedule.watch = watch.text == "true";
+  }
   const JsonValue& inner = header.member("scenario");
   header.refuse_others();
   if (mistake.error) return *mistake.error;
@@ -128,7 +133,7 @@ Outcome<Schedule> parse_schedule(std::string_view text, const std::string& path)
   if (!scenario) return scenario.error();
   schedule.scenario = std::move(scenario.value());
 
-  const Stage stage = stage_of(schedule.scenario, schedule.reduce);
+  const Stage stage = stage_of(schedule.scenario, schedule.reduce, schedule.watch);
   std::vector<std::string_view> names;
   for (const Actor& actor : stage.actors) names.push_back(actor.name);
   std::vector<std::string_view> kinds;

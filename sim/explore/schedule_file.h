@@ -15,6 +15,7 @@ struct Schedule {
   Scenario scenario;
   bool reduce = true;  // whether arrivals came only where a plan could see them
   std::vector<WorldEvent> events;
+  bool watch = false;  // whether the named invariants and shadow memory judged it
 };
 
 /// The file's text. `walked` is the path walked: its sentences stand beside the events.

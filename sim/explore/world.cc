@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::uint32_t kPositionBits = 20;
 
+bool is_in(const std::vector<std::uint64_t>& steps, std::uint64_t step) {
+  return std::find(steps.begin(), steps.end(), step) != steps.end();
+}
+
 constexpr std::uint64_t ahead(std::uint64_t number, std::uint64_t done) {
   return number > done ? number - done : 0;
 }
@@ -76,8 +80,9 @@ void find_twins(Stage& stage) {
 
 }  // namespace
 
-Stage stage_of(const Scenario& scenario, bool reduce) {
+Stage stage_of(const Scenario& scenario, bool reduce, bool watch) {
   Stage stage;
+  stage.watch = watch;
   stage.options = engine_options(scenario.config, true);
   stage.reduce = reduce;
   stage.any_arrivals = scenario.explore.arrivals == Freedom::kAny;
@@ -125,6 +130,7 @@ Stage stage_of(const Scenario& scenario, bool reduce) {
   for (const Fault& fault : scenario.faults) {
     if (fault.kind == FaultKind::kStepFailed) stage.failing.push_back(fault.step);
     if (fault.kind == FaultKind::kStepLost) stage.lost.push_back(fault.step);
+    if (fault.kind == FaultKind::kCopyLost) stage.unreported.push_back(fault.step);
   }
   if (reduce) find_twins(stage);
   return stage;
@@ -143,6 +149,7 @@ World::World(const Stage& stage)
       losses_left_(stage.losses),
       copies_lost_left_(stage.copies_lost) {
   scheduler_.journal().set_enabled(true);
+  if (stage.watch) watch_.emplace(stage.options);
 }
 
 // Tokens known before the first one that it yields: its prompt, or what it inherits and one more.
@@ -211,8 +218,9 @@ void World::list_events(const Stage& stage, std::vector<WorldEvent>& events) con
   // An arrival commutes with all that the device does: it is looked at again once it was planned for.
   if (must_plan_) return;
   if (!news_.empty()) {
-    events.push_back({EventKind::kPass, 0, 0});
-    if (copies_lost_left_ > 0) events.push_back({EventKind::kLose, 0, 1});
+    const bool unreported = is_in(stage.unreported, news_.front());
+    if (!unreported) events.push_back({EventKind::kPass, 0, 0});
+    if (unreported || copies_lost_left_ > 0) events.push_back({EventKind::kLose, 0, 1});
   }
   if (flights_ == 0) return;
 
@@ -226,17 +234,14 @@ void World::list_events(const Stage& stage, std::vector<WorldEvent>& events) con
   // Nobody can tell when rows run, except by copies behind them that pass.
   for (std::size_t n = next + 1; n < flights_; ++n)
     copies_behind |= !flying_[n].copied && !separate();
-  const auto is_in = [&](const std::vector<std::uint64_t>& steps) {
-    return std::find(steps.begin(), steps.end(), front.number) != steps.end();
-  };
-  const bool must_fail = is_in(stage.failing) && !front.run;
+  const bool must_fail = is_in(stage.failing, front.number) && !front.run;
   if (next < flights_ && copies_behind && !flying_[next].lost && !(next == 0 && must_fail)) {
     const std::uint32_t choices = choices_of(stage, flying_[next]);
     for (std::uint32_t choice = 0; choice < choices; ++choice) {
       events.push_back({EventKind::kRun, 0, static_cast<std::uint16_t>(choice)});
     }
   }
-  if (front.lost || is_in(stage.lost)) return;
+  if (front.lost || is_in(stage.lost, front.number)) return;
   if (!must_fail) {
     const std::uint32_t choices = front.run ? 1 : choices_of(stage, front);
     for (std::uint32_t choice = 0; choice < choices; ++choice) {
@@ -245,6 +250,20 @@ void World::list_events(const Stage& stage, std::vector<WorldEvent>& events) con
   }
   if (!front.run && (must_fail || failures_left_ > 0)) events.push_back({EventKind::kFail, 0, 0});
   if (losses_left_ > 0) events.push_back({EventKind::kLose, 0, 0});
+}
+
+bool World::is_of_system(const Stage& stage, const WorldEvent& event) const {
+  switch (event.kind) {
+    case EventKind::kPlan:
+    case EventKind::kRun:
+    case EventKind::kPass:
+    case EventKind::kResult: return true;
+    case EventKind::kFail: return is_in(stage.failing, flying_[0].number);
+    case EventKind::kLose: return event.choice == 1 && is_in(stage.unreported, news_.front());
+    case EventKind::kArrive:
+    case EventKind::kAbort: return false;
+  }
+  return false;
 }
 
 // ---- what rows yield -------------------------------------------------------------------------------
@@ -506,6 +525,7 @@ void World::check_issue(const Stage& stage, PoolKind pool, BlockId id) {
 
 void World::read_journal(const Stage& stage, bool planning) {
   const std::span<const std::byte> bytes = scheduler_.journal().unread();
+  if (watch_) watch_->consume(bytes);
   std::array<BlockId, 2> pair{};
   for (std::size_t at = 0; at < bytes.size();) {
     Record record{};
@@ -645,6 +665,16 @@ void World::arrive(const Stage& stage, std::uint32_t n) {
   state.id = static_cast<std::uint32_t>(actors_by_id_.size());
   actors_by_id_.push_back(static_cast<std::uint8_t>(n));
   Answer answer = Answer::kOk;
+  if (watch_) {
+    std::uint32_t known = actor.spec.prompt.value;
+    if (actor.parent && scheduler_.knows(SequenceId{states_[*actor.parent].id})) {
+      const SequenceView view = scheduler_.view(SequenceId{states_[*actor.parent].id});
+      const bool runs = view.phase == Phase::kPrefill || view.phase == Phase::kDecode;
+      const std::uint32_t processed = view.rows.processed.value;
+      if (runs && processed > 0) known = std::max(known, processed + 1);
+    }
+    watch_->before_arrival(SequenceId{state.id}, TokenCount(known), actor.spec);
+  }
   if (actor.parent) {
     const State& parent = states_[*actor.parent];
     if (scheduler_.knows(SequenceId{parent.id})) state.parent_epoch = parent.epoch;
@@ -655,6 +685,8 @@ void World::arrive(const Stage& stage, std::uint32_t n) {
     answer = scheduler_.add(SequenceId{state.id}, actor.spec);
     must_plan_ = stage.reduce;
   }
+  read_journal(stage, false);
+  if (watch_) watch_->after_arrival(SequenceId{state.id}, answer);
   if (answer == Answer::kNever) {
     state.status = Status::kEnded;
     ends_.push_back({n, EndReason::kNever, 0});
@@ -670,10 +702,12 @@ void World::arrive(const Stage& stage, std::uint32_t n) {
 void World::plan(const Stage& stage) {
   static thread_local StepPlan plan;
   must_plan_ = false;
+  if (watch_) watch_->before_plan(scheduler_);
   scheduler_.plan_step(plan);
   left_pending_.clear();
   // The journal speaks of copies under the number of the step that is being planned.
   read_journal(stage, true);
+  if (watch_) watch_->after_plan(scheduler_, plan);
   take_ends(stage);
   if (plan.empty) {
     if (telling_) told_ += "; no step";
@@ -867,7 +901,6 @@ std::optional<ExploreFinding> World::apply(const Stage& stage, const WorldEvent&
     switch (event.kind) {
       case EventKind::kArrive:
         arrive(stage, event.actor);
-        read_journal(stage, false);
         take_ends(stage);
         break;
       case EventKind::kPlan: plan(stage); break;
@@ -880,7 +913,7 @@ std::optional<ExploreFinding> World::apply(const Stage& stage, const WorldEvent&
         break;
       case EventKind::kLose:
         if (event.choice == 1) {
-          --copies_lost_left_;
+          if (!is_in(stage.unreported, news_.front())) --copies_lost_left_;
           news_.erase(news_.begin());
         } else {
           --losses_left_;
@@ -897,6 +930,10 @@ std::optional<ExploreFinding> World::apply(const Stage& stage, const WorldEvent&
     }
     if (!finding_) check_touched(stage);
     if (!finding_) check_rows(stage);
+    if (watch_ && !finding_) {
+      watch_->audit(scheduler_, !open());
+      if (const auto found = watch_->found()) find(found->check.c_str(), found->text);
+    }
   } catch (const InvariantViolation& violation) {
     scheduler_.journal().clear();
     find("library", violation.what());
@@ -1141,11 +1178,14 @@ World::Key World::key(const Stage& stage, bool rename) const {
           std::uint64_t{failures_left_} << 8 | std::uint64_t{losses_left_} << 16 |
           std::uint64_t{copies_lost_left_} << 24);
   mix.add(news_.size());
-  for (const std::uint64_t step : news_) mix.add(value_of(scheduler_.planned()) - step);
+  for (const std::uint64_t step : news_) {
+    mix.add((value_of(scheduler_.planned()) - step) << 1 |
+            (is_in(stage.unreported, step) ? 1u : 0u));
+  }
   mix.add(ahead(failed_upto_, done));
   mix.add(ahead(passed_, 2 * done));
   mix.add(ahead(copies_passed_, 2 * done));
-  for (const std::vector<std::uint64_t>* steps : {&stage.failing, &stage.lost}) {
+  for (const auto* steps : {&stage.failing, &stage.lost, &stage.unreported}) {
     for (const std::uint64_t step : *steps) mix.add(ahead(step, done));
   }
   for (std::uint32_t n = 0; n < states_.size(); ++n) {
@@ -1232,7 +1272,7 @@ World::Key World::key(const Stage& stage, bool rename) const {
   mix.add(scheduler_.holds().holds().size());
   for (const Hold& hold : scheduler_.holds().holds()) {
     mix.add(ahead(value_of(hold.fence.ticket[index_of(Lane::kCompute)]), 2 * done) << 1 |
-            (hold.of_copy ? 1u : 0u));
+            static_cast<unsigned>(hold.behind));
     // The copy lane may lag behind results; a hold of it is as old as what the host has to hear of.
     const std::uint64_t copies = value_of(hold.fence.ticket[index_of(Lane::kCopy)]);
     mix.add(copies == 0 ? 0 : 2 * value_of(scheduler_.planned()) + 1 - copies);

@@ -21,6 +21,7 @@
 
 #include "engine/scheduler.h"
 #include "sim/core/scenario.h"
+#include "sim/explore/watch.h"
 
 namespace pinfold::sim {
 
@@ -46,15 +47,17 @@ struct Stage {
   bool any_rejections = false;
   bool abort_any = false;
   bool reduce = true;  // arrivals only where a plan can see them, equal requests in one order
-  std::uint32_t failures = 0;            // steps that may fail
-  std::uint32_t losses = 0;              // results that may never come
-  std::uint32_t copies_lost = 0;         // copies in a lane of their own that nobody may report
-  std::vector<std::uint64_t> failing{};  // steps that do fail
-  std::vector<std::uint64_t> lost{};     // results that never come
+  std::uint32_t failures = 0;               // steps that may fail
+  std::uint32_t losses = 0;                 // results that may never come
+  std::uint32_t copies_lost = 0;            // copies in a lane of their own that nobody may report
+  std::vector<std::uint64_t> failing{};     // steps that do fail
+  std::vector<std::uint64_t> lost{};        // results that never come
+  std::vector<std::uint64_t> unreported{};  // copies in a lane of their own that nobody reports
+  bool watch = false;  // judge every event by the named invariants and shadow memory too
 };
 
 /// Actors, their twins and what may vary, from a scenario.
-Stage stage_of(const Scenario& scenario, bool reduce);
+Stage stage_of(const Scenario& scenario, bool reduce, bool watch = false);
 
 enum class EventKind : std::uint8_t {
   kArrive,  // a request or fork
@@ -96,11 +99,9 @@ class World {
 
   /// Events that may happen now, in a fixed order.
   void list_events(const Stage& stage, std::vector<WorldEvent>& events) const;
-  /// Whether the event needs nobody outside: if only others are left, the engine is stuck.
-  static bool is_of_system(EventKind kind) {
-    return kind == EventKind::kPlan || kind == EventKind::kRun || kind == EventKind::kPass ||
-           kind == EventKind::kResult;
-  }
+  /// Whether a listed event needs nobody outside, or is a fault that the scenario gives: if only others are
+  /// left, the engine is stuck.
+  bool is_of_system(const Stage& stage, const WorldEvent& event) const;
 
   /// Performs a listed event and checks what rows hold and who may touch what. A finding ends the world.
   std::optional<ExploreFinding> apply(const Stage& stage, const WorldEvent& event);
@@ -241,6 +242,7 @@ class World {
   std::uint32_t actor_of(SequenceId id) const { return actors_by_id_[pinfold::value_of(id)]; }
 
   Scheduler scheduler_;
+  std::optional<Watch> watch_;
   std::uint32_t block_size_;
   std::vector<State> states_;               // by actor
   std::vector<std::uint8_t> actors_by_id_;  // in order of arrival

@@ -46,7 +46,8 @@ std::string result_words(const Record& record) {
 }  // namespace
 
 bool names_sequence(Verb verb) {
-  return verb != Verb::kStep && verb != Verb::kResult && verb != Verb::kPassed;
+  return verb != Verb::kStep && verb != Verb::kResult && verb != Verb::kPassed &&
+         verb != Verb::kStored;
 }
 
 std::string ids_text(std::span<const BlockId> ids) {
@@ -121,7 +122,21 @@ std::string words_of(const Record& record, std::span<const BlockId> ids) {
                          plural(record.aux, "row"));
     case Verb::kPublish: return fmt::format("{} publishes {}", who, what);
     case Verb::kEvict: return fmt::format("{} for {}: their content is dropped", what, who);
+    case Verb::kSave:
+      return fmt::format("{} saves {} to the host behind ticket {} (device, host, ...)", who, what,
+                         record.aux);
+    case Verb::kLoad:
+      return fmt::format("{} loads {} from the host behind ticket {} (host, device, ...)", who,
+                         what, record.aux);
+    case Verb::kStored: return fmt::format("{} can be found on the host", what);
+    case Verb::kLoaded:
+      return fmt::format("{} has its loads and goes on behind {}", who,
+                         plural(record.count, "row"));
     case Verb::kPassed:
+      if (record.detail == 1) {
+        return fmt::format("lane {} gives up what waits for ticket {}",
+                           name_of(static_cast<Lane>(record.count)), record.aux);
+      }
       return fmt::format("lane {} has passed ticket {}", name_of(static_cast<Lane>(record.count)),
                          record.aux);
   }

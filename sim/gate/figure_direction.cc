@@ -52,6 +52,11 @@ constexpr std::array kDirections{
     Direction{"prefix_cache.hits", Better::kHigher},
     Direction{"prefix_cache.hit_percent.*", Better::kHigher},
     Direction{"prefix_cache.*", Better::kNeither},
+    Direction{"store.hits", Better::kHigher},
+    Direction{"store.load_ns", Better::kLower},
+    Direction{"store.loads_lost", Better::kLower},
+    Direction{"store.saves_lost", Better::kLower},
+    Direction{"store.*", Better::kNeither},
     // Where the memory went: the shares of one whole are shown, the whole is judged.
     Direction{"blocks.peak_owned", Better::kLower},
     Direction{"blocks.mean_owned", Better::kLower},

@@ -106,7 +106,13 @@ void Ledger::take(const Record& record, Ids ids) {
     case Verb::kKeys: break;        // what blocks hold makes no position another one
     case Verb::kHit: hit(record, ids); break;
     case Verb::kPublish: publish(ids); break;
-    case Verb::kEvict: evict(ids); break;
+    case Verb::kEvict:
+      if (record.pool == PoolKind::kBlocks) evict(ids);
+      break;
+    case Verb::kSave: queue_save(record, ids); break;
+    case Verb::kLoad: queue_load(record, ids); break;
+    case Verb::kStored: break;  // the host's places are no positions
+    case Verb::kLoaded: end_load(record); break;
     case Verb::kJoin: {
       Sequence& sequence = known(record);
       run(sequence);
@@ -336,6 +342,32 @@ void Ledger::evict(Ids ids) {
   positions_[PositionClass::kFree] += positions;
 }
 
+// A block that is being saved is held until the save has passed, also behind its last owner.
+void Ledger::queue_save(const Record& record, Ids ids) {
+  if (record.pool != PoolKind::kBlocks) return;
+  for (std::size_t n = 0; n < ids.size(); n += 2) {
+    PINFOLD_CHECK(blocks_[ids[n]].owners > 0, "ledger",
+                  "block " + std::to_string(ids[n]) + " is saved and no table holds it");
+    ++blocks_[ids[n]].holds;
+  }
+}
+
+// Rows on their way from the host are certain, like those of a dispatched step.
+void Ledger::queue_load(const Record& record, Ids ids) {
+  if (record.pool != PoolKind::kBlocks) return;
+  Sequence& sequence = known(record);
+  sequence.counts.in_flight = sequence.counts.certain =
+      static_cast<std::uint32_t>(ids.size() / 2) * options_.block_size;
+  recount(sequence);
+}
+
+void Ledger::end_load(const Record& record) {
+  Sequence& sequence = known(record);
+  sequence.counts.processed = record.count;
+  sequence.counts.in_flight = sequence.counts.certain = 0;
+  recount(sequence);
+}
+
 PositionClass Ledger::without_owner(std::uint32_t id) const {
   if (blocks_[id].holds > 0) return PositionClass::kParked;
   return is_kept(id) ? PositionClass::kCachedIdle : PositionClass::kFree;
@@ -359,7 +391,8 @@ void Ledger::let_go(const Record& record, Ids ids) {
       sequence.state_pinned = false;
       return;
     case PoolKind::kDraftSlots: let_go_slot(draft_slots_, record, ids, SlotClass::kRunning); return;
-    case PoolKind::kHostBlocks: return;
+    case PoolKind::kHostBlocks:
+    case PoolKind::kHostStates: return;
     case PoolKind::kBlocks: drop_entries(sequence, ids.size(), record.verb == Verb::kPark);
   }
 }

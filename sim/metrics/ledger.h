@@ -170,6 +170,9 @@ class Ledger {
   void hit(const Record& record, Ids ids);
   void publish(Ids ids);
   void evict(Ids ids);
+  void queue_save(const Record& record, Ids ids);
+  void queue_load(const Record& record, Ids ids);
+  void end_load(const Record& record);
   void let_go(const Record& record, Ids ids);
   void unpark(const Record& record, Ids ids);
   void unpark_blocks(Ids ids);

@@ -58,12 +58,15 @@ void JournalWriter::header(const JournalHeader& header) {
   text_ += fmt::format(
       R"({{"pinfold_journal": 1, "block_size": {}, "num_blocks": {}, "num_state_slots": {}, )"
       R"("num_draft_slots": {}, "release_order": "{}", "free_order": "{}", "fence": "{}", )"
-      R"("copy_lane": "{}", {}"made_by": "{}", "workload": "{}"}})"
+      R"("copy_lane": "{}", {}{}"made_by": "{}", "workload": "{}"}})"
       "\n",
       header.block_size, header.block_ids, header.state_ids, header.draft_ids,
       kReleaseOrders[index(header.release_order)], kFreeOrders[index(header.free_order)],
       kFences[index(header.fence)], kCopyLanes[index(header.copy_lane)],
       header.reuse ? fmt::format(R"("reuse": "{}", )", kReuses[1 + index(header.eviction)]) : "",
+      header.host_block_ids > 1 ? fmt::format(R"("num_host_blocks": {}, "num_host_states": {}, )",
+                                              header.host_block_ids, header.host_state_ids)
+                                : "",
       header.made_by, header.workload);
 }
 
@@ -168,10 +171,10 @@ std::string did_you_mean(std::string_view word, const std::array<std::string_vie
 }  // namespace
 
 Outcome<JournalHeader> JournalReader::header() {
-  static constexpr std::array<std::string_view, 12> kKeys{
-      "pinfold_journal", "block_size",    "num_blocks", "num_state_slots",
-      "num_draft_slots", "release_order", "free_order", "fence",
-      "copy_lane",       "reuse",         "made_by",    "workload"};
+  static constexpr std::array<std::string_view, 14> kKeys{
+      "num_host_blocks", "num_host_states", "pinfold_journal", "block_size", "num_blocks",
+      "num_state_slots", "num_draft_slots", "release_order",   "free_order", "fence",
+      "copy_lane",       "reuse",           "made_by",         "workload"};
   const std::optional<std::string_view> line = next_line();
   if (!line) {
     fail(0, {}, "an empty file",
@@ -232,6 +235,8 @@ Outcome<JournalHeader> JournalReader::header() {
   count("num_blocks", 1, kIdsMost, header.block_ids, true);
   count("num_state_slots", 1, kIdsMost, header.state_ids, false);
   count("num_draft_slots", 1, kIdsMost, header.draft_ids, false);
+  count("num_host_blocks", 1, kIdsMost, header.host_block_ids, false);
+  count("num_host_states", 1, kIdsMost, header.host_state_ids, false);
   header.release_order = static_cast<ReleaseOrder>(word("release_order", kReleaseOrders));
   header.free_order = static_cast<FreeOrder>(word("free_order", kFreeOrders));
   header.fence = static_cast<FenceMode>(word("fence", kFences));

@@ -30,6 +30,8 @@ struct JournalHeader {
   CopyLane copy_lane = CopyLane::kCompute;
   bool reuse = false;  // of prefixes: blocks without owner may keep their content
   Eviction eviction = Eviction::kLru;
+  std::uint32_t host_block_ids = 1;  // places on the host, place 0 counted; 1: no external store
+  std::uint32_t host_state_ids = 1;
   std::string made_by;   // whose log it is, in words; may be empty
   std::string workload;  // digests of trace and configuration; may be empty
 };

@@ -14,14 +14,14 @@ namespace pinfold::sim {
 namespace {
 
 std::array<PoolOptions, kPoolKinds> pool_options(const JournalHeader& header) {
-  const auto pool = [&](PoolKind kind, std::uint32_t ids) {
-    return PoolOptions{ids, header.release_order, header.free_order, kind};
+  const auto pool = [&](PoolKind kind, std::uint32_t ids, bool keeps = false) {
+    return PoolOptions{ids, header.release_order, header.free_order, kind, keeps, header.eviction};
   };
-  PoolOptions blocks = pool(PoolKind::kBlocks, header.block_ids);
-  blocks.reuse = header.reuse;
-  blocks.eviction = header.eviction;
-  return {blocks, pool(PoolKind::kStateSlots, header.state_ids),
-          pool(PoolKind::kDraftSlots, header.draft_ids), pool(PoolKind::kHostBlocks, 1)};
+  return {pool(PoolKind::kBlocks, header.block_ids, header.reuse),
+          pool(PoolKind::kStateSlots, header.state_ids),
+          pool(PoolKind::kDraftSlots, header.draft_ids),
+          pool(PoolKind::kHostBlocks, header.host_block_ids, header.host_block_ids > 1),
+          pool(PoolKind::kHostStates, header.host_state_ids, header.host_state_ids > 1)};
 }
 
 std::vector<std::uint32_t> numbers(std::span<const BlockId> ids) {
@@ -45,7 +45,10 @@ class Performer {
         case Verb::kPark: pool.park(event.ids); break;
         case Verb::kUnpark: pool.unpark(event.ids); break;
         case Verb::kHit: pool.share(event.ids); break;
+        case Verb::kSave: return save(event);
+        case Verb::kLoad: load(event); break;
         case Verb::kPublish:
+        case Verb::kStored:
           for (const BlockId id : event.ids) pool.keep(id);
           break;
         default: break;  // says what somebody decided; the pools do not see it
@@ -65,6 +68,32 @@ class Performer {
     if (issued == ids) return {};
     return fmt::format("the pool issues [{}], the recording has [{}]",
                        fmt::join(numbers(issued), ", "), fmt::join(numbers(ids), ", "));
+  }
+
+  static PoolKind host_of(PoolKind device) {
+    return device == PoolKind::kStateSlots ? PoolKind::kHostStates : PoolKind::kHostBlocks;
+  }
+
+  // A state slot is read through its copy buffer and gets no owner.
+  std::string save(const JournalEvent& event) {
+    Pool& host = pools_.of(host_of(event.record.pool));
+    for (std::size_t n = 0; n + 1 < event.ids.size(); n += 2) {
+      const std::string instead = take(host, {event.ids[n + 1]});
+      if (!instead.empty()) return instead;
+      host.park(std::span(&event.ids[n + 1], 1));
+      if (event.record.pool != PoolKind::kBlocks) continue;
+      pools_.blocks().share(std::span(&event.ids[n], 1));
+      pools_.blocks().park(std::span(&event.ids[n], 1));
+    }
+    return {};
+  }
+
+  void load(const JournalEvent& event) {
+    Pool& host = pools_.of(host_of(event.record.pool));
+    for (std::size_t n = 0; n + 1 < event.ids.size(); n += 2) {
+      host.share(std::span(&event.ids[n], 1));
+      host.park(std::span(&event.ids[n], 1));
+    }
   }
 
   Pools pools_;

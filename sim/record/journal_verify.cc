@@ -92,6 +92,7 @@ std::string_view past_of(Verb verb) {
   switch (verb) {
     case Verb::kAcquire: return "issued to";
     case Verb::kPin: return "pinned by";
+    case Verb::kHit: return "found by";
     case Verb::kPark: return "parked by";
     case Verb::kUnpark: return "unpinned, having been parked, by";
     default: return "released by";
@@ -127,9 +128,9 @@ class Judge {
   explicit Judge(const JournalHeader& header)
       : books_(books_options(header), findings_), shadow_(shadow_options(header)) {
     verdict_.header = header;
-    limit_ = {header.block_ids, header.state_ids, header.draft_ids, kHostIdsMost};
+    limit_ = {header.block_ids, header.state_ids, header.draft_ids, kHostIdsMost, kHostIdsMost};
     for (std::size_t pool = 0; pool < kPoolKinds; ++pool) {
-      if (pool != index_of(PoolKind::kHostBlocks)) history_[pool].resize(limit_[pool]);
+      if (pool < index_of(PoolKind::kHostBlocks)) history_[pool].resize(limit_[pool]);
     }
   }
 
@@ -139,13 +140,25 @@ class Judge {
     ++verdict_.events;
     lines_.add(verdict_.events, event.line);
     const Record& record = event.record;
-    for (const BlockId id : event.ids) {
-      if (index_of(id) < limit_[index_of(record.pool)]) continue;
+    const std::size_t named = record.verb == Verb::kKeys ? 0 : event.ids.size();
+    const bool pairs = record.verb == Verb::kSave || record.verb == Verb::kLoad;
+    if (pairs && event.ids.size() % 2 != 0) {
+      find(Check::kI1, fmt::format("sequence {} names a source without a destination: expected "
+                                   "pairs of ids",
+                                   record.sequence));
+      return false;
+    }
+    for (std::size_t n = 0; n < named; ++n) {
+      const BlockId id = event.ids[n];
+      // Of a pair, the one on the host comes second in a save and first in a load.
+      const bool on_host = pairs && (n % 2 == 1) == (record.verb == Verb::kSave);
+      const std::size_t pool = index_of(on_host ? PoolKind::kHostBlocks : record.pool);
+      if (index_of(id) < limit_[pool]) continue;
       find(Check::kI1,
            fmt::format(
                "{} {}, named by sequence {}, is none of the pool's: expected ids from 1 to {}",
-               name_of(record.pool), index_of(id), record.sequence,
-               limit_[index_of(record.pool)] - 1));
+               name_of(on_host ? PoolKind::kHostBlocks : record.pool), index_of(id),
+               record.sequence, limit_[pool] - 1));
       return false;
     }
     if (const auto stranger = not_arrived(record)) {
@@ -193,7 +206,8 @@ class Judge {
   }
 
   std::optional<std::uint32_t> not_arrived(const Record& record) const {
-    if (record.verb == Verb::kArrive || record.verb == Verb::kPassed || names_step(record.verb)) {
+    if (record.verb == Verb::kArrive || record.verb == Verb::kPassed ||
+        record.verb == Verb::kStored || names_step(record.verb)) {
       return std::nullopt;
     }
     if (!books_.sequence(record.sequence).known) return record.sequence;
@@ -220,7 +234,8 @@ class Judge {
                                     books_.steps() + 1));
     }
     const std::uint64_t steps = books_.steps();
-    if (record.verb == Verb::kPark && record.aux > 2 * steps + 2) {
+    const bool of_load = static_cast<Behind>(record.detail) == Behind::kLoad;
+    if (record.verb == Verb::kPark && !of_load && record.aux > 2 * steps + 2) {
       find(Check::kI21,
            fmt::format("sequence {} parks behind ticket {}: expected one of a dispatched "
                        "step or of the next one, at most {}",
@@ -253,7 +268,8 @@ class Judge {
   }
 
   void look_at_the_end() {
-    for (const PoolKind pool : {PoolKind::kBlocks, PoolKind::kStateSlots, PoolKind::kDraftSlots}) {
+    for (const PoolKind pool : {PoolKind::kBlocks, PoolKind::kStateSlots, PoolKind::kDraftSlots,
+                                PoolKind::kHostBlocks, PoolKind::kHostStates}) {
       const auto ids = books_.ids(pool);
       for (std::uint32_t id = 0; id < ids.size(); ++id) {
         for (const NamedOwner& owner : ids[id].owners) look_at_owner(pool, id, owner);
@@ -263,12 +279,16 @@ class Judge {
 
   void look_at_owner(PoolKind pool, std::uint32_t id, const NamedOwner& owner) {
     const std::string name = fmt::format("{} {}", name_of(pool), id);
-    if (owner.hold && owner.ticket <= std::max(books_.passed(), books_.copies_passed())) {
+    const std::uint64_t passed =
+        owner.behind == Behind::kSave   ? books_.passed_on(Lane::kDeviceToHost)
+        : owner.behind == Behind::kLoad ? books_.passed_on(Lane::kHostToDevice)
+                                        : std::max(books_.passed(), books_.copies_passed());
+    if (owner.hold && owner.ticket <= passed) {
       findings_.add(
           Check::kI21, verdict_.events,
           fmt::format("{} is still parked by sequence {} behind ticket {} when the file ends; "
                       "the lane has come to {}",
-                      name, owner.sequence, owner.ticket, books_.passed()),
+                      name, owner.sequence, owner.ticket, passed),
           pool, id);
     } else if (!owner.hold && books_.sequence(owner.sequence).ended) {
       findings_.add(Check::kI13, verdict_.events,
@@ -339,11 +359,11 @@ class Judge {
     for (const BlockId id : event.ids) {
       if (index_of(id) >= histories.size()) continue;
       IdHistory& history = histories[index_of(id)];
-      if (verb == Verb::kAcquire || verb == Verb::kPin) {
+      if (verb == Verb::kAcquire || verb == Verb::kPin || verb == Verb::kHit) {
         history.got_line = event.line;
         history.got_by = event.record.sequence;
         history.got = verb;
-      } else if (verb != Verb::kCopyQueued) {
+      } else if (verb == Verb::kRelease || verb == Verb::kPark || verb == Verb::kUnpark) {
         history.lost_line = event.line;
         history.lost_by = event.record.sequence;
         history.lost = verb;
@@ -363,16 +383,6 @@ class Judge {
   std::vector<std::byte> bytes_;
 };
 
-InputError shares_prefixes(const std::string& path, std::uint64_t line) {
-  InputError error;
-  error.path = path;
-  error.line = line;
-  error.found = "reuse of prefixes";
-  error.expected = "a recording without it";
-  error.hint = "blocks shared by content are not judged yet";
-  return error;
-}
-
 InputError too_large(const std::string& path, std::uint64_t line, std::uint32_t number,
                      std::uint64_t next) {
   InputError error;
@@ -390,14 +400,12 @@ Outcome<JournalVerdict> verify_journal(std::string_view text, const std::string&
   JournalReader reader(text, path);
   const Outcome<JournalHeader> header = reader.header();
   if (!header) return header.error();
-  if (header.value().reuse) return shares_prefixes(path, reader.line());
   Judge judge(header.value());
   Digest digest;
   JournalEvent event;
   bool goes_on = true;
   while (goes_on && reader.next(event)) {
     const Verb verb = event.record.verb;
-    if (verb >= Verb::kKeys) return shares_prefixes(path, event.line);
     if (verb == Verb::kArrive && event.record.sequence >= judge.next_sequence() + kGapMost) {
       return too_large(path, event.line, event.record.sequence, judge.next_sequence());
     }

@@ -7,14 +7,15 @@ namespace pinfold::sim {
 namespace {
 
 // By number, the first verb is 1.
-constexpr std::array<std::string_view, 26> kVerbs{
-    "arrive",      "answer", "acquire", "pin",    "release", "park", "unpark",  "copy",   "fork",
-    "fork_missed", "join",   "leave",   "drafts", "chunk",   "step", "result",  "commit", "sit_out",
-    "preempt",     "demote", "end",     "passed", "keys",    "hit",  "publish", "evict"};
-static_assert(static_cast<std::size_t>(Verb::kEvict) == kVerbs.size());
+constexpr std::array<std::string_view, 30> kVerbs{
+    "arrive",  "answer",      "acquire", "pin",    "release", "park",   "unpark", "copy",
+    "fork",    "fork_missed", "join",    "leave",  "drafts",  "chunk",  "step",   "result",
+    "commit",  "sit_out",     "preempt", "demote", "end",     "passed", "keys",   "hit",
+    "publish", "evict",       "save",    "load",   "stored",  "loaded"};
+static_assert(static_cast<std::size_t>(Verb::kLoaded) == kVerbs.size());
 
 constexpr std::array<std::string_view, kPoolKinds> kPools{"block", "state_slot", "draft_slot",
-                                                          "host_block"};
+                                                          "host_block", "host_state"};
 
 constexpr std::array<Verb, kVerbs.size()> kAllVerbs = [] {
   std::array<Verb, kVerbs.size()> all{};

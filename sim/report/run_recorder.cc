@@ -166,9 +166,17 @@ void RunRecorder::take(const Record& record, std::span<const BlockId> ids) {
     case Verb::kRelease:
     case Verb::kPark:
     case Verb::kUnpark: take_ids(record, ids); return;
-    case Verb::kKeys: return;
+    case Verb::kSave:
+      if (record.pool == PoolKind::kBlocks) save_blocks(ids);
+      return;
+    case Verb::kKeys:
+    case Verb::kLoad:
+    case Verb::kStored:
+    case Verb::kLoaded: return;
     case Verb::kPublish: publish(ids, true); return;
-    case Verb::kEvict: publish(ids, false); return;
+    case Verb::kEvict:
+      if (record.pool == PoolKind::kBlocks) publish(ids, false);
+      return;
     case Verb::kCopyQueued:
       if (ids[1] == kNoBlock) return;
       ++now_[Column::kCopies];
@@ -200,6 +208,7 @@ void RunRecorder::take(const Record& record, std::span<const BlockId> ids) {
       end(record.sequence, static_cast<EndReason>(record.detail), record.count);
       return;
     case Verb::kPassed:
+      if (record.count > index_of(Lane::kCopy)) return;  // the store's
       // Step k's copies have ticket 2k - 1 on the compute lane.
       copies_passed(record.count, record.count == index_of(Lane::kCompute)
                                       ? (std::uint64_t{record.aux} + 1) / 2
@@ -212,7 +221,8 @@ void RunRecorder::take(const Record& record, std::span<const BlockId> ids) {
 
 void RunRecorder::take_ids(const Record& record, std::span<const BlockId> ids) {
   if (record.pool == PoolKind::kBlocks) return take_blocks(record, ids);
-  if (record.pool == PoolKind::kHostBlocks || record.verb == Verb::kPark) return;
+  const bool host = record.pool == PoolKind::kHostBlocks || record.pool == PoolKind::kHostStates;
+  if (host || record.verb == Verb::kPark) return;
   Slots& slots = record.pool == PoolKind::kStateSlots ? state_slots_ : draft_slots_;
   const bool more = record.verb == Verb::kAcquire || record.verb == Verb::kPin;
   more ? slots.add(ids) : slots.drop(ids);
@@ -270,6 +280,11 @@ void RunRecorder::take_blocks(const Record& record, std::span<const BlockId> ids
   }
   Request& request = requests_[holder->request];
   request.blocks_most = std::max(request.blocks_most, table.size());
+}
+
+// What is being saved is held, also behind its last table.
+void RunRecorder::save_blocks(std::span<const BlockId> ids) {
+  for (std::size_t n = 0; n < ids.size(); n += 2) ++blocks_[index_of(ids[n])].holds;
 }
 
 // `block` has new holders, or new content.

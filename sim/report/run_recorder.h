@@ -172,6 +172,7 @@ class RunRecorder final : public RunObserver {
   void take(const Record& record, std::span<const BlockId> ids);
   void take_ids(const Record& record, std::span<const BlockId> ids);
   void take_blocks(const Record& record, std::span<const BlockId> ids);
+  void save_blocks(std::span<const BlockId> ids);
   std::int64_t blocks_owned() const;
   void publish(std::span<const BlockId> ids, bool findable);
   void settle(std::uint32_t id, Block& block, std::uint32_t owner, std::uint32_t request);

@@ -152,6 +152,21 @@ void add_movement(TextPage& page, const RunResult& result) {
                result.prefix_queries);
     page.line("Kept blocks evicted:", result.blocks_evicted);
   }
+  if (result.store) {
+    page.section("External store");
+    page.line("Loads:", result.store_loads);
+    page.line("Tokens loaded:", result.store_hits);
+    page.ratio("Mean time of a load (ms):", result.store_load_ns,
+               std::max<std::uint64_t>(result.store_loads, 1) * 1'000'000);
+    page.line("Blocks saved:", result.store_saved_blocks);
+    if (result.slots_usable > 0) {
+      page.line("States saved:", result.store_saved_states);
+      page.line("Tokens recovered:", result.store_recovered_tokens);
+    }
+    page.line("Not saved for want of room:", result.store_saves_refused);
+    page.line("Evicted from the host:", result.store_evicted);
+    if (result.store_loads_lost > 0) page.line("Loads given up:", result.store_loads_lost);
+  }
   if (result.drafts_proposed > 0) {
     page.section("Drafts");
     page.line("Draft tokens proposed:", result.drafts_proposed);

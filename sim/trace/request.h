@@ -13,6 +13,8 @@
 namespace pinfold::sim {
 
 inline constexpr std::uint64_t kNoRequest = std::numeric_limits<std::uint64_t>::max();
+/// As many drafts as the configuration says.
+inline constexpr std::uint32_t kConfiguredDrafts = std::numeric_limits<std::uint32_t>::max();
 inline constexpr std::uint64_t kNoSession = std::numeric_limits<std::uint64_t>::max();
 /// A time that never comes.
 inline constexpr std::int64_t kNeverNs = std::numeric_limits<std::int64_t>::max();
@@ -42,6 +44,7 @@ struct TraceRequest {
   // Identities of the prompt's blocks, one for each `Trace::id_block` tokens of it, the last possibly for
   // fewer: equal ids are equal tokens with equal tokens before them.
   std::vector<std::uint64_t> prefix_ids{};
+  std::uint32_t drafts = kConfiguredDrafts;  // wanted a verify row, at most workload.drafts
   // Drafts accepted by each verify row in turn; empty: they are drawn.
   std::vector<std::uint8_t> accepted{};
 };

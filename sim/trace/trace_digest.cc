@@ -48,11 +48,13 @@ void TraceDigest::add(const TraceRequest& request) {
   };
   static constexpr std::array<std::uint64_t, 10> kPlain{
       0, 1, 0, static_cast<std::uint64_t>(kNeverNs), kNoRequest, 0, kNoSession, 0, 0, 0};
-  if (extras != kPlain) {
+  const bool own_drafts = request.drafts != kConfiguredDrafts;
+  if (extras != kPlain || own_drafts) {
     XXH3_64bits_update(&hashes_->extras, &count_, sizeof count_);
     XXH3_64bits_update(&hashes_->extras, extras.data(), sizeof extras);
     XXH3_64bits_update(&hashes_->extras, request.prefix_ids.data(), request.prefix_ids.size() * 8);
     XXH3_64bits_update(&hashes_->extras, request.accepted.data(), request.accepted.size());
+    if (own_drafts) XXH3_64bits_update(&hashes_->extras, &request.drafts, sizeof request.drafts);
     has_extras_ = true;
   }
   ++count_;

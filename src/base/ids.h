@@ -5,8 +5,8 @@
 
 namespace pinfold {
 
-/// An id that a pool issues: a block of B token positions, or one state slot, draft slot or host
-/// block (one pool class manages them all). Id 0 is never issued: in a block table it means "no
+/// An id that a pool issues: a block of B token positions, one state slot or draft slot, or a place in
+/// the host tier for one of the first two (one pool class manages them all). Id 0 is never issued: in a block table it means "no
 /// block", as a copy's destination "release only" (rule O2).
 enum class BlockId : std::uint32_t {};
 inline constexpr BlockId kNoBlock{0};
@@ -28,8 +28,8 @@ constexpr std::uint64_t value_of(StepNumber step) { return static_cast<std::uint
 constexpr std::uint64_t value_of(Ticket ticket) { return static_cast<std::uint64_t>(ticket); }
 
 /// The pools of an engine. One class serves all (pool/pool.h).
-enum class PoolKind : std::uint8_t { kBlocks, kStateSlots, kDraftSlots, kHostBlocks };
-inline constexpr std::uint32_t kPoolKinds = 4;
+enum class PoolKind : std::uint8_t { kBlocks, kStateSlots, kDraftSlots, kHostBlocks, kHostStates };
+inline constexpr std::uint32_t kPoolKinds = 5;
 
 /// In-order device queues. Work on one lane completes in the order in which it was queued.
 enum class Lane : std::uint8_t { kCompute, kCopy, kHostToDevice, kDeviceToHost };
@@ -45,6 +45,7 @@ constexpr const char* name_of(PoolKind kind) {
     case PoolKind::kStateSlots: return "state slot";
     case PoolKind::kDraftSlots: return "draft slot";
     case PoolKind::kHostBlocks: return "host block";
+    case PoolKind::kHostStates: return "host state";
   }
   return "?";
 }

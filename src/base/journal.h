@@ -20,9 +20,9 @@ enum class Verb : std::uint8_t {
   kAcquire,     // count: ids, in table order
   kPin,         // count: ids, in table order
   kRelease,     // count: ids, in table order (dropped in the pool's release order)
-  kPark,        // count: ids, in the order of their later drops; aux: compute ticket awaited
-  kUnpark,      // count: ids, in the order of the drops; aux: ticket that passed;
-                // detail 1: a copy's source, on the copy lane where copies have one
+  kPark,        // count: ids, in the order of their later drops; aux: ticket awaited; detail: whose
+                // (Behind: of the compute lane, or of the load that fills them)
+  kUnpark,      // count: ids, in the order of the drops; aux: ticket that passed; detail: Behind
   kCopyQueued,  // count 2: from, to (0: release only); aux: rows
   kFork,        // count: rows shared (C); aux: the parent
   kForkMissed,  // the fork became an ordinary request; aux: the parent
@@ -37,7 +37,8 @@ enum class Verb : std::uint8_t {
   kPreempt,  // count: known tokens kept; aux: rows in flight
   kDemote,   // a waiting fork is requeued with its whole prompt; count: prompt
   kEnd,      // detail: reason; count: tokens emitted
-  kPassed,   // the caller reports that a lane passed a ticket; count: lane; aux: ticket
+  kPassed,  // the caller reports that a lane passed a ticket; count: lane; aux: ticket; detail 1: it
+            // will never carry out what waits for that ticket, and touch nothing of it any more
   // Prefix reuse (src/scheduler/prefixes.cc), where it is on:
   kKeys,  // what a request's blocks hold, behind its kArrive; count: words, a key in two, low word
           // first: of each whole block from the first on, then of the tail; aux: position where the
@@ -47,7 +48,23 @@ enum class Verb : std::uint8_t {
   // C; detail 1: one id behind these, whose first rows are copied: kPark and kCopyQueued follow
   kPublish,  // findable from here on, behind the kResult that completed the rows; count: ids, of the
              // table from entry `aux` on; detail 1: one id, of which the tail's rows count
-  kEvict,    // idle ids lose their content and are free; the kAcquire that follows takes them
+  kEvict,  // idle ids lose their content and are free; the kAcquire or kSave that follows takes them
+  // External store (src/scheduler/store.cc), where it is on. Ids come in pairs:
+  kSave,  // from device to host; count: ids; aux: ticket of lane device-to-host; pool: of the device's ids.
+  // Each source gets an owner, each destination (free until now) its first; all are holds, which a
+  // kUnpark of that ticket ends. A state slot is read ahead of the next step, behind all before
+  kLoad,  // from host to device, behind the kAcquire that took the destinations; count: ids; aux: ticket
+  // of lane host-to-device; pool: of the device's ids. Each source gets an owner that is a hold
+  kStored,  // host ids that can be found from here on, behind the kPassed of their save; count: ids
+  kLoaded,  // the loads of a sequence passed, its prompt goes on; count: rows shared and loaded (C)
+};
+
+/// What a hold waits for: `detail` of kPark and kUnpark.
+enum class Behind : std::uint16_t {
+  kStep,  // a step that may still touch the id, or the copies ahead of it: a ticket of the compute lane
+  kCopy,  // a copy that reads it: a ticket of the lane in which copies run
+  kSave,  // a save that reads or fills it: a ticket of lane device-to-host
+  kLoad,  // a load that reads or fills it: a ticket of lane host-to-device
 };
 
 /// One record; ids_after() block ids (for kKeys: words) follow it in the stream.
@@ -73,7 +90,10 @@ constexpr std::uint32_t ids_after(const Record& record) {
     case Verb::kKeys:
     case Verb::kHit:
     case Verb::kPublish:
-    case Verb::kEvict: return record.count;
+    case Verb::kEvict:
+    case Verb::kSave:
+    case Verb::kLoad:
+    case Verb::kStored: return record.count;
     default: return 0;
   }
 }

@@ -76,7 +76,16 @@ namespace pinfold {
   X(kRevivedNotInDemand, "revived_not_in_demand", "idle blocks that are found are missing from the demand") \
   X(kLastTokenNotComputed, "last_token_not_computed", "the last known token is shared, not computed") \
   X(kRefusalKeepsPins, "refusal_keeps_pins", "a refused request keeps an owner of what it found") \
-  X(kAdoptsPublished, "adopts_published", "a fork writes into a tail that can be found")
+  X(kAdoptsPublished, "adopts_published", "a fork writes into a tail that can be found") \
+  X(kSaveSourceUnpinned, "save_source_unpinned", "a block that is being saved may be issued again") \
+  X(kStoredTooEarly, "stored_too_early", "a content on the host can be found while its save is queued") \
+  X(kStateOfLaterRows, "state_of_later_rows", "the state behind a boundary is saved a few rows later") \
+  X(kFailedSaveStored, "failed_save_stored", "a state that a failed step staged can be found") \
+  X(kLoadSourceUnpinned, "load_source_unpinned", "what is loaded may be evicted from the host meanwhile") \
+  X(kLoadNotAwaited, "load_not_awaited", "a request runs while its rows are on their way") \
+  X(kLoadDestinationFreed, "load_destination_freed", "an aborted request releases what its load still fills") \
+  X(kStateLeftBehind, "state_left_behind", "a prefix is shared beyond the last boundary with a state") \
+  X(kLoadsHoldEverything, "loads_hold_everything", "a load takes its rows' blocks first and the rest when it has passed")
 // clang-format on
 
 enum class Mutant : std::uint8_t {

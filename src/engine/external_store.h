@@ -1,5 +1,6 @@
 #pragma once
-// Rule O16: hooks to save and load state at 128-token boundaries. The default store does nothing.
+// Rule O16: hooks to save and load state at 128-token boundaries. The default store does nothing. For an
+// engine with a store of its own; the one that the scheduler runs itself is scheduler/store.cc.
 //
 // When an engine calls them:
 //   load   once per admission (a first chunk in a new epoch), before it dispatches the step, with the

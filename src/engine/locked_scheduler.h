@@ -80,6 +80,20 @@ class LockedScheduler {
     scheduler_.on_passed(lane, ticket);
   }
 
+  void on_lost(Lane lane, Ticket ticket) {
+    const std::lock_guard lock(mutex_);
+    scheduler_.on_lost(lane, ticket);
+  }
+  /// Copies between device and host queued since the last call, in order. Each is taken by exactly one
+  /// caller.
+  std::vector<Transfer> take_transfers() {
+    const std::lock_guard lock(mutex_);
+    const std::span<const Transfer> queued = scheduler_.transfers();
+    std::vector<Transfer> taken(queued.begin(), queued.end());
+    scheduler_.clear_transfers();
+    return taken;
+  }
+
   /// Ends since the last call, in order. Each end is taken by exactly one caller.
   std::vector<Ended> take_ended() {
     const std::lock_guard lock(mutex_);

@@ -171,7 +171,7 @@ void Ownership::release_sources(SequenceId child, SourceRelease when) {
   Hold hold;
   hold.fence = fence_on(Lane::kCopy, Ticket{tickets_});
   hold.from = child;
-  hold.of_copy = true;
+  hold.behind = Behind::kCopy;
   hold.states = in_release_order(list.slots);
   hold.blocks = in_release_order(list.blocks);
   pools_.of(PoolKind::kStateSlots).park(hold.states);

@@ -64,6 +64,18 @@ class Scheduler {
   /// Monotone per lane.
   void on_passed(Lane lane, Ticket ticket) { core_.on_passed(lane, ticket); }
 
+  /// The lane will never carry out what waits for `ticket`, and touches nothing of it any more: it counts
+  /// as passed, what was to be saved cannot be found, and whoever waited for the load computes its rows
+  /// instead. For lanes host-to-device and device-to-host; a completion that comes later is stale and
+  /// must not be reported.
+  void on_lost(Lane lane, Ticket ticket) { core_.on_lost(lane, ticket); }
+
+  /// Copies between device and host queued since the last clear_transfers(), in order; each is reported
+  /// by on_passed() of its lane. A state's save is never reported before the result of the step ahead of
+  /// its copies. Empty without a store (options().host_block_ids).
+  std::span<const Transfer> transfers() const { return core_.transfers(); }
+  void clear_transfers() { core_.clear_transfers(); }
+
   /// Ends since the last clear_ended(), in the order in which they happened.
   std::span<const Ended> ended() const { return core_.ended(); }
   void clear_ended() { core_.clear_ended(); }
@@ -80,9 +92,12 @@ class Scheduler {
   std::vector<SequenceId> running() const { return core_.running(); }
   std::vector<SequenceId> waiting() const { return core_.waiting(); }
   std::vector<SequenceId> waiting_forks() const { return core_.forks(); }
+  /// Admitted sequences whose loads have not passed, in order of admission.
+  std::vector<SequenceId> loading() const { return core_.loading(); }
   std::uint32_t unfinished() const { return core_.unfinished(); }
   std::uint32_t waiting_count() const { return core_.waiting_count(); }
   std::uint32_t running_count() const { return core_.running_count(); }
+  std::uint32_t loading_count() const { return core_.loading_count(); }
   StepNumber planned() const { return core_.planned(); }
   StepNumber done() const { return core_.done(); }
   /// True if nothing is in flight and no fence holds anything: an empty plan now means a stall.

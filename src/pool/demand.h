@@ -30,7 +30,8 @@ class Pools {
  public:
   /// `options` in the order of PoolKind, each of its own kind.
   explicit Pools(const std::array<PoolOptions, kPoolKinds>& options)
-      : pools_{Pool(options[0]), Pool(options[1]), Pool(options[2]), Pool(options[3])} {
+      : pools_{Pool(options[0]), Pool(options[1]), Pool(options[2]), Pool(options[3]),
+               Pool(options[4])} {
     for (std::uint32_t index = 0; index < kPoolKinds; ++index) {
       PINFOLD_CHECK(index_of(pools_[index].kind()) == index, "O3",
                     std::string("a pool of kind ") + name_of(pools_[index].kind()) +

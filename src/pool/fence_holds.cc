@@ -7,14 +7,14 @@ namespace pinfold {
 namespace {
 
 const std::vector<BlockId>& ids_of(const Hold& hold, PoolKind kind) {
-  static const std::vector<BlockId> kNone;
   switch (kind) {
     case PoolKind::kBlocks: return hold.blocks;
     case PoolKind::kStateSlots: return hold.states;
     case PoolKind::kDraftSlots: return hold.drafts;
-    case PoolKind::kHostBlocks: return kNone;
+    case PoolKind::kHostBlocks: return hold.host_blocks;
+    case PoolKind::kHostStates: break;
   }
-  return kNone;
+  return hold.host_states;
 }
 
 void unpark(const Hold& hold, PoolKind kind, Pools& pools, Journal& journal) {
@@ -24,7 +24,7 @@ void unpark(const Hold& hold, PoolKind kind, Pools& pools, Journal& journal) {
   // A hold of the library waits for one lane.
   const Ticket ticket = *std::max_element(hold.fence.ticket.begin(), hold.fence.ticket.end());
   journal.append(
-      {Verb::kUnpark, kind, hold.of_copy ? std::uint16_t{1} : std::uint16_t{0}, value_of(hold.from),
+      {Verb::kUnpark, kind, static_cast<std::uint16_t>(hold.behind), value_of(hold.from),
        static_cast<std::uint32_t>(ids.size()), static_cast<std::uint32_t>(value_of(ticket))},
       ids);
 }
@@ -36,11 +36,13 @@ void FenceHolds::add(Hold hold) { holds_.push_back(std::move(hold)); }
 void FenceHolds::advance(const Passed& passed, Pools& pools, Journal& journal) {
   std::size_t kept = 0;
   for (std::size_t n = 0; n < holds_.size(); ++n) {
-    const bool stale = mutant_is(Mutant::kStaleEventAccepted) && !holds_[n].of_copy;
+    const bool stale = mutant_is(Mutant::kStaleEventAccepted) && holds_[n].behind == Behind::kStep;
     if (has_passed(holds_[n].fence, passed) || stale) {
       unpark(holds_[n], PoolKind::kStateSlots, pools, journal);
       unpark(holds_[n], PoolKind::kDraftSlots, pools, journal);
       unpark(holds_[n], PoolKind::kBlocks, pools, journal);
+      unpark(holds_[n], PoolKind::kHostBlocks, pools, journal);
+      unpark(holds_[n], PoolKind::kHostStates, pools, journal);
     } else {
       if (kept != n) holds_[kept] = std::move(holds_[n]);
       ++kept;
@@ -51,7 +53,7 @@ void FenceHolds::advance(const Passed& passed, Pools& pools, Journal& journal) {
 
 bool FenceHolds::has_copies() const {
   for (const Hold& hold : holds_) {
-    if (hold.of_copy) return true;
+    if (hold.behind == Behind::kCopy) return true;
   }
   return false;
 }

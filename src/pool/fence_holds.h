@@ -15,10 +15,12 @@ namespace pinfold {
 struct Hold {
   Fence fence{};
   SequenceId from{};              // whose ids these were, for reports
-  bool of_copy = false;           // sources of queued copies; otherwise what a step may still touch
+  Behind behind = Behind::kStep;  // what the ticket belongs to
   std::vector<BlockId> states{};  // dropped first
   std::vector<BlockId> drafts{};  // then these
   std::vector<BlockId> blocks{};  // then these
+  std::vector<BlockId> host_blocks{};
+  std::vector<BlockId> host_states{};
 };
 
 /// The release lists that wait for a fence. Law: an id's holds in its pool == its entries here.
@@ -28,7 +30,7 @@ class FenceHolds {
   void add(Hold hold);
 
   /// Drops every hold whose fence has passed, in the order in which the holds were added: states,
-  /// then draft slots, then blocks. O(holds) when something passes.
+  /// then draft slots, then blocks, then what lies on the host. O(holds) when something passes.
   void advance(const Passed& passed, Pools& pools, Journal& journal);
 
   bool empty() const { return holds_.empty(); }

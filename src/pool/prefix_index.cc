@@ -1,6 +1,7 @@
 #include "pool/prefix_index.h"
 
 #include <string>
+#include <utility>
 
 #include "base/mutant.h"
 
@@ -19,8 +20,11 @@ std::uint64_t mixed(std::uint64_t value) {
 
 }  // namespace
 
-PrefixIndex::PrefixIndex(std::uint32_t ids) {
+PrefixIndex::PrefixIndex(std::uint32_t ids, std::uint32_t host_block_ids,
+                         std::uint32_t host_state_ids) {
   if (ids == 0) return;
+  of_host_[0].assign(host_block_ids, kRootNode);
+  of_host_[1].assign(host_state_ids, kRootNode);
   nodes_.resize(1);
   nodes_[0].chain = 0x2545F4914F6CDD1Du;
   buckets_.assign(kBucketsAtFirst, kNoNode);
@@ -58,7 +62,7 @@ PrefixNode PrefixIndex::enter(PrefixNode parent, std::uint64_t key, std::uint32_
   }
   const std::uint64_t hash = chain(parent, key, rows);
   PrefixNode& bucket = bucket_of(hash);
-  at(node) = Node{key, hash, parent, bucket, kNoBlock, rows, 0, 0};
+  at(node) = Node{key, hash, parent, bucket, kNoBlock, rows, 0, 0, {}, 0};
   bucket = node;
   ++at(parent).children;
   ++live_;
@@ -95,6 +99,28 @@ void PrefixIndex::detach(BlockId block) {
   }
 }
 
+void PrefixIndex::begin_save(PrefixNode node, PoolKind pool) {
+  PINFOLD_CHECK(node != kRootNode && !is_saved(node, pool), "O16", "a content is saved twice");
+  at(node).saving |= bit_of(pool);
+  hold(node);
+}
+
+void PrefixIndex::end_save(PrefixNode node, PoolKind pool, BlockId id) {
+  at(node).saving &= static_cast<std::uint8_t>(~bit_of(pool));
+  if (id != kNoBlock) {
+    at(node).host[tier_of(pool)] = id;
+    of_host_[tier_of(pool)][index_of(id)] = node;
+  }
+  drop(node);
+}
+
+void PrefixIndex::detach_host(PoolKind pool, BlockId id) {
+  const PrefixNode node = std::exchange(of_host_[tier_of(pool)][index_of(id)], kRootNode);
+  if (node == kRootNode) return;
+  at(node).host[tier_of(pool)] = kNoBlock;
+  collect(node);
+}
+
 void PrefixIndex::hold(PrefixNode node) {
   if (node != kRootNode) ++at(node).holders;
 }
@@ -110,7 +136,8 @@ void PrefixIndex::drop(PrefixNode node) {
 void PrefixIndex::collect(PrefixNode node) {
   while (node != kRootNode) {
     Node& gone = at(node);
-    if (gone.block != kNoBlock || gone.children > 0 || gone.holders > 0) return;
+    const bool on_host = gone.host[0] != kNoBlock || gone.host[1] != kNoBlock;
+    if (gone.block != kNoBlock || on_host || gone.children > 0 || gone.holders > 0) return;
     PrefixNode* link = &bucket_of(gone.chain);
     while (*link != node) link = &at(*link).next;
     *link = gone.next;
@@ -132,8 +159,15 @@ std::uint64_t PrefixIndex::content_of(BlockId block) const {
   return content;
 }
 
-void PrefixIndex::audit(const Pool& pool, std::uint64_t held) const {
+std::uint64_t PrefixIndex::host_content_of(PoolKind pool, BlockId id) const {
+  const PrefixNode node = of_host_[tier_of(pool)][index_of(id)];
+  return node == kRootNode ? 0 : chain_of(node);
+}
+
+void PrefixIndex::audit(const Pools& pools, std::uint64_t held) const {
   if (nodes_.empty()) return;
+  const Pool& pool = pools.blocks();
+  std::array<std::size_t, 2> on_host{};
   std::vector<std::uint32_t> children(nodes_.size());
   std::uint64_t holders = 0;
   std::size_t live = 0;
@@ -147,8 +181,18 @@ void PrefixIndex::audit(const Pool& pool, std::uint64_t held) const {
     const std::string name = "content " + std::to_string(index);
     PINFOLD_CHECK(find(node.parent, node.key, node.rows) == PrefixNode{index}, "prefix",
                   name + " is not found");
-    PINFOLD_CHECK(node.block != kNoBlock || node.children > 0 || node.holders > 0, "prefix",
-                  name + " is kept for nothing");
+    for (const PoolKind kind : {PoolKind::kHostBlocks, PoolKind::kHostStates}) {
+      const std::size_t tier = tier_of(kind);
+      if (node.host[tier] == kNoBlock) continue;
+      ++on_host[tier];
+      PINFOLD_CHECK(of_host_[tier][index_of(node.host[tier])] == PrefixNode{index}, "O16",
+                    name + " names a " + name_of(kind) + " that does not hold it");
+      PINFOLD_CHECK(pools.of(kind).keeps(node.host[tier]), "O16",
+                    name + " is findable in a free " + name_of(kind));
+    }
+    const bool saved = node.host[0] != kNoBlock || node.host[1] != kNoBlock;
+    PINFOLD_CHECK(node.block != kNoBlock || saved || node.children > 0 || node.holders > 0,
+                  "prefix", name + " is kept for nothing");
     if (node.block == kNoBlock) continue;
     ++attached;
     const std::array<PrefixNode, 2>& nodes = of_block_[index_of(node.block)];
@@ -170,6 +214,17 @@ void PrefixIndex::audit(const Pool& pool, std::uint64_t held) const {
         "block " + std::to_string(id) + " is kept for " + std::to_string(contents) + " contents");
   }
   PINFOLD_CHECK(attached == 0, "prefix", "blocks and contents name each other one to one");
+  for (const PoolKind kind : {PoolKind::kHostBlocks, PoolKind::kHostStates}) {
+    const std::vector<PrefixNode>& nodes = of_host_[tier_of(kind)];
+    for (std::uint32_t id = 1; id < nodes.size(); ++id) {
+      PINFOLD_CHECK((nodes[id] != kRootNode) == pools.of(kind).keeps(BlockId{id}), "O16",
+                    std::string(name_of(kind)) + " " + std::to_string(id) +
+                        " is kept without a content, or holds one and is not kept");
+      if (nodes[id] != kRootNode) --on_host[tier_of(kind)];
+    }
+    PINFOLD_CHECK(on_host[tier_of(kind)] == 0, "O16",
+                  "host ids and contents name each other one to one");
+  }
   PINFOLD_CHECK(live == live_, "prefix", "contents were miscounted");
   PINFOLD_CHECK(holders == held, "prefix", "sequences refer to other contents than they hold");
 }

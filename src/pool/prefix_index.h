@@ -1,10 +1,11 @@
 #pragma once
-// Which block holds which content: a tree of block keys, for reuse of prefixes.
+// Which block holds which content: a tree of block keys, for reuse of prefixes. On the device, and on the
+// host where an external store is (rule O16): there also the state that belongs to the end of a prefix.
 //
 // A node stands for the content of one block behind the content of all nodes above it, so a path from
 // the root is a prefix. A node is found by (parent, key, rows) and all three are compared: neither a
 // collision of hashes nor a key under another parent ever hits. The first block that was attached to a
-// node is its block; a node outlives its block while nodes below it or a sequence refer to it, so what
+// node is its block; a node outlives its block while nodes below it, the host or a sequence refer to it, so what
 // follows an evicted block is found again once that content has been computed again.
 //
 // Node numbers depend on history and reach no result; chain_of() names a node's content.
@@ -14,7 +15,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "pool/pool.h"
+#include "pool/demand.h"
 
 namespace pinfold {
 
@@ -30,8 +31,10 @@ enum class Part : std::uint8_t { kWhole, kTail };
 /// The tree, over plain vectors. A regular value. find() and enter() are O(1) on average.
 class PrefixIndex {
  public:
-  /// `ids` of the pool, id 0 counted; 0 where prefixes are not reused.
-  explicit PrefixIndex(std::uint32_t ids);
+  /// `ids` of the pool of blocks, id 0 counted, 0 where prefixes are not reused; then those of the host's
+  /// pools, 0 without a store.
+  explicit PrefixIndex(std::uint32_t ids, std::uint32_t host_block_ids = 0,
+                       std::uint32_t host_state_ids = 0);
 
   /// The node below `parent` for a block with this key, of which the first `rows` rows count; kNoNode
   /// if there is none.
@@ -47,6 +50,22 @@ class PrefixIndex {
   /// The block's content is gone.
   void detach(BlockId block);
 
+  /// Where the host has the node's block, or the state behind it; kNoBlock: nowhere. `pool` is one of the
+  /// host's.
+  BlockId on_host(PrefixNode node, PoolKind pool) const { return at(node).host[tier_of(pool)]; }
+  /// Whether the host has it or a save into it is on its way.
+  bool is_saved(PrefixNode node, PoolKind pool) const {
+    return on_host(node, pool) != kNoBlock || (at(node).saving & bit_of(pool)) != 0;
+  }
+  /// A save into the host begins; the node is held until end_save().
+  void begin_save(PrefixNode node, PoolKind pool);
+  /// The save is over: the content can be found in `id`, or, with kNoBlock, nowhere.
+  void end_save(PrefixNode node, PoolKind pool, BlockId id);
+  /// The host id's content is gone.
+  void detach_host(PoolKind pool, BlockId id);
+
+  PrefixNode parent_of(PrefixNode node) const { return at(node).parent; }
+
   /// A sequence refers to the node, or no longer does.
   void hold(PrefixNode node);
   void drop(PrefixNode node);
@@ -55,11 +74,14 @@ class PrefixIndex {
   std::uint64_t chain_of(PrefixNode node) const { return at(node).chain; }
   /// Hash of the contents attached to a block, 0 for none.
   std::uint64_t content_of(BlockId block) const;
+  /// Hash of what a host id holds, 0 for nothing.
+  std::uint64_t host_content_of(PoolKind pool, BlockId id) const;
   std::size_t nodes() const { return live_; }
 
   /// Proves the tree against itself and against the pool: attached blocks are owned or idle, idle ones
-  /// are attached. `held` counts the sequences that refer to nodes. O(nodes + ids).
-  void audit(const Pool& pool, std::uint64_t held) const;
+  /// are attached, on the host likewise. `held` counts the sequences and saves that refer to nodes.
+  /// O(nodes + ids).
+  void audit(const Pools& pools, std::uint64_t held) const;
 
  private:
   struct Node {
@@ -71,7 +93,14 @@ class PrefixIndex {
     std::uint32_t rows = 0;
     std::uint32_t children = 0;
     std::uint32_t holders = 0;
+    std::array<BlockId, 2> host{};  // block and state, as tier_of() counts
+    std::uint8_t saving = 0;        // a bit each
   };
+
+  static std::size_t tier_of(PoolKind pool) { return pool == PoolKind::kHostStates ? 1 : 0; }
+  static std::uint8_t bit_of(PoolKind pool) {
+    return static_cast<std::uint8_t>(1u << tier_of(pool));
+  }
 
   const Node& at(PrefixNode node) const { return nodes_[static_cast<std::uint32_t>(node)]; }
   Node& at(PrefixNode node) { return nodes_[static_cast<std::uint32_t>(node)]; }
@@ -83,6 +112,7 @@ class PrefixIndex {
   std::vector<Node> nodes_;                          // [0] is the root
   std::vector<PrefixNode> buckets_;                  // a power of two
   std::vector<std::array<PrefixNode, 2>> of_block_;  // by id: by Part, kRootNode for none
+  std::array<std::vector<PrefixNode>, 2> of_host_;   // by host id, kRootNode for none
   PrefixNode unused_ = kNoNode;
   std::size_t live_ = 0;
 };

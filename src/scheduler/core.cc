@@ -9,20 +9,27 @@ namespace pinfold {
 namespace {
 
 // A prefix can be shared only up to where every kind of storage has it, and no state slot keeps a state
-// of an earlier count: with state nothing is ever found, so nothing is kept either.
+// of an earlier count: with state and without a store nothing is ever found, so nothing is kept either.
+bool stores(const SchedulerOptions& options) {
+  return options.reuse == Switch::kOn && options.host_block_ids > 1;
+}
+
 bool reuses(const SchedulerOptions& options) {
-  return options.reuse == Switch::kOn && options.state == Switch::kOff;
+  return options.reuse == Switch::kOn && (options.state == Switch::kOff || stores(options));
 }
 
 std::array<PoolOptions, kPoolKinds> pool_options(const SchedulerOptions& options) {
-  const auto pool = [&](PoolKind kind, std::uint32_t ids) {
-    return PoolOptions{ids, options.release_order, options.free_order, kind};
+  const auto pool = [&](PoolKind kind, std::uint32_t ids, bool keeps = false) {
+    return PoolOptions{ids,   options.release_order, options.free_order, kind,
+                       keeps, options.eviction};
   };
-  PoolOptions blocks = pool(PoolKind::kBlocks, options.block_ids);
-  blocks.reuse = reuses(options);
-  blocks.eviction = options.eviction;
-  return {blocks, pool(PoolKind::kStateSlots, options.state_ids),
-          pool(PoolKind::kDraftSlots, options.draft_ids), pool(PoolKind::kHostBlocks, 1)};
+  const bool store = stores(options);
+  const bool states = store && options.state == Switch::kOn;
+  return {pool(PoolKind::kBlocks, options.block_ids, reuses(options)),
+          pool(PoolKind::kStateSlots, options.state_ids),
+          pool(PoolKind::kDraftSlots, options.draft_ids),
+          pool(PoolKind::kHostBlocks, store ? options.host_block_ids : 1, store),
+          pool(PoolKind::kHostStates, states ? options.host_state_ids : 1, states)};
 }
 
 }  // namespace
@@ -33,8 +40,10 @@ Core::Core(const SchedulerOptions& options)
       // steady under it.
       fast_(options.fast_path == Switch::kOn && options.growth_check == GrowthCheck::kShortfall),
       reuse_(reuses(options)),
+      store_on_(stores(options)),
       pools_(pool_options(options)),
-      prefixes_(reuse_ ? options.block_ids : 0) {
+      prefixes_(reuse_ ? options.block_ids : 0, pools_.of(PoolKind::kHostBlocks).ids(),
+                pools_.of(PoolKind::kHostStates).ids()) {
   PINFOLD_CHECK(options.block_size.value > 0, "O1", "a block holds at least one position");
   PINFOLD_CHECK(options.overlap < kFlightsMax, "O15", "overlap is 0, 1 or 2");
   PINFOLD_CHECK(options.max_sequences > 0, "options", "at least one sequence runs");
@@ -43,6 +52,14 @@ Core::Core(const SchedulerOptions& options)
   PINFOLD_CHECK(options.max_model_len.value > 0, "options", "a sequence has a position");
   PINFOLD_CHECK(options.max_model_len.value < (std::uint32_t{1} << 30), "options",
                 "positions and drafts fit 32 bits");
+  if (store_on_) {
+    PINFOLD_CHECK(options.store_interval.value > 0 &&
+                      options.store_interval.value % options.block_size.value == 0,
+                  "O16", "boundaries are multiples of the block size");
+    PINFOLD_CHECK(options.fence == FenceMode::kAlways, "O16",
+                  "a lane of its own is not queued behind a step that still writes");
+    staged_.resize(options.state_ids);
+  }
   if (fast_) wheel_.resize(options.block_size.value);
 }
 
@@ -145,8 +162,22 @@ void Core::let_go(Sequence& sequence) {
     wait = Ticket{value_of(wait) - 1};
   }
 
+  Lane lane = Lane::kCompute;
+  Behind behind = Behind::kStep;
+  bool park = wait > passed;
+  const bool filled = sequence.load_ticket <= passed_.upto[index_of(Lane::kHostToDevice)];
+  if (!filled && !mutant_is(Mutant::kLoadDestinationFreed)) {
+    lane = Lane::kHostToDevice;  // admitted since, so no step has touched it
+    behind = Behind::kLoad;
+    wait = sequence.load_ticket;
+    park = true;
+  }
   const std::uint32_t aux = static_cast<std::uint32_t>(value_of(wait));
-  const bool park = wait > passed;
+  const auto note_let_go = [&](PoolKind pool, std::span<const BlockId> ids) {
+    journal_.append({park ? Verb::kPark : Verb::kRelease, pool, static_cast<std::uint16_t>(behind),
+                     value_of(sequence.id), static_cast<std::uint32_t>(ids.size()), park ? aux : 0},
+                    ids);
+  };
   Hold hold;
   const auto let_go_slot = [&](PoolKind pool, BlockId& slot, std::vector<BlockId>& held) {
     if (slot == kNoBlock) return;
@@ -154,7 +185,7 @@ void Core::let_go(Sequence& sequence) {
     if (mutant_is(Mutant::kDraftPinnedTwice) && pool == PoolKind::kDraftSlots) {
       pools_.of(pool).release(ids);
     }
-    note_ids(park ? Verb::kPark : Verb::kRelease, pool, sequence, ids, park ? aux : 0);
+    note_let_go(pool, ids);
     if (park) {
       pools_.of(pool).park(ids);
       held.push_back(slot);
@@ -171,12 +202,12 @@ void Core::let_go(Sequence& sequence) {
       if (options_.release_order == ReleaseOrder::kReverse) {
         std::reverse(hold.blocks.begin(), hold.blocks.end());
       }
-      note_ids(Verb::kPark, PoolKind::kBlocks, sequence, hold.blocks, aux);
+      note_let_go(PoolKind::kBlocks, hold.blocks);
       pools_.blocks().park(hold.blocks);
     } else {
       if (mutant_is(Mutant::kListedTwice)) sequence.table.push_back(sequence.table.back());
       if (mutant_is(Mutant::kLeakOnFinish)) sequence.table.pop_back();
-      note_ids(Verb::kRelease, PoolKind::kBlocks, sequence, sequence.table);
+      note_let_go(PoolKind::kBlocks, sequence.table);
       pools_.blocks().release(sequence.table);
     }
     sequence.table.clear();
@@ -189,12 +220,14 @@ void Core::let_go(Sequence& sequence) {
         pools_.blocks().available().value > 100) {
       wait = Ticket{value_of(step_ticket(planned_)) + 2};
     }
-    hold.fence = fence_on(Lane::kCompute, wait);
+    hold.fence = fence_on(lane, wait);
+    hold.behind = behind;
     hold.from = sequence.id;
     holds_.add(std::move(hold));
     ++stats_.parked;
   }
   sequence.copy_ticket = Ticket{};
+  sequence.load_ticket = Ticket{};
   if (reuse_) stop_publishing(sequence);
 }
 
@@ -244,6 +277,10 @@ void Core::finish(SlotIndex slot, EndReason reason) {
     case Phase::kForkPinned:
       unfreeze_parent(sequence);
       forks_.erase(std::find(forks_.begin(), forks_.end(), slot));
+      break;
+    case Phase::kLoading:
+      loading_.erase(std::find(loading_.begin(), loading_.end(), slot));
+      ++stats_.loads_aborted;
       break;
     case Phase::kPrefill:
     case Phase::kDecode:
@@ -351,7 +388,7 @@ void Core::dispatch(Pass& pass) {
         std::reverse(hold.blocks.begin(), hold.blocks.end());
       }
       hold.fence = fence_on(copy_lane(), plan.copy_ticket);
-      hold.of_copy = true;
+      hold.behind = Behind::kCopy;
       const bool early = mutant_is(Mutant::kEarlyRelease) ||
                          (mutant_is(Mutant::kSourceUnpinned) && !hold.blocks.empty() &&
                           pools_.blocks().owners(hold.blocks.front()) > 1);

@@ -8,6 +8,7 @@
 //   prompts.cc   chunks of unfinished prompts, then admissions
 //   prefixes.cc  hits at admission, blocks made findable, eviction
 //   results.cc   commit, ends, failed steps, fences
+//   store.cc     saves to the host and loads from it (rule O16)
 //   steady.cc    the fast path: rows that need no visit
 //   inspect.cc   views, wait reasons, hash, audit
 //   core.cc      arrivals, ends and the order of a pass
@@ -62,6 +63,7 @@ class Core {
   void plan_step(StepPlan& plan);
   void on_step_complete(const StepResult& result);
   void on_passed(Lane lane, Ticket ticket);
+  void on_lost(Lane lane, Ticket ticket);
 
   const SchedulerOptions& options() const { return options_; }
   const SchedulerStats& stats() const { return stats_; }
@@ -70,15 +72,19 @@ class Core {
   Journal& journal() { return journal_; }
   std::span<const Ended> ended() const { return ended_; }
   void clear_ended() { ended_.clear(); }
+  std::span<const Transfer> transfers() const { return transfers_; }
+  void clear_transfers() { transfers_.clear(); }
 
   bool knows(SequenceId id) const { return store_.find(id) != kNoSlot; }
   SequenceView view(SequenceId id) const;
   std::vector<SequenceId> running() const;  // in join order
   std::vector<SequenceId> waiting() const;  // in queue order
   std::vector<SequenceId> forks() const;    // waiting forks in fork order
+  std::vector<SequenceId> loading() const;  // in order of admission
   std::uint32_t unfinished() const { return store_.live(); }
   std::uint32_t waiting_count() const { return static_cast<std::uint32_t>(waiting_.size()); }
   std::uint32_t running_count() const { return static_cast<std::uint32_t>(running_.size()); }
+  std::uint32_t loading_count() const { return static_cast<std::uint32_t>(loading_.size()); }
   StepNumber planned() const { return StepNumber{planned_}; }
   StepNumber done() const { return StepNumber{done_}; }
 
@@ -125,6 +131,7 @@ class Core {
   void leave_batch(Sequence& sequence, std::vector<Left>& left);
   std::size_t position_in(const std::vector<SlotIndex>& list, std::uint64_t join) const;
   bool nothing_pending() const { return planned_ == done_ && holds_.empty(); }
+  bool at_run_limit() const { return running_.size() + loading_.size() >= options_.max_sequences; }
   Lane copy_lane() const {
     return options_.copy_lane == CopyLane::kCompute ? Lane::kCompute : Lane::kCopy;
   }
@@ -171,10 +178,20 @@ class Core {
     TokenCount rows;          // rows that need not be computed
     BlockCount revived;       // idle ids among the shared ones
     PrefixNode node = kRootNode;
+    BlockCount loads;          // behind the shared ones: loaded from the host
+    BlockId image = kNoBlock;  // host state to load
+    bool from_host() const { return loads.value > 0 || image != kNoBlock; }
+  };
+  // The ids of a prefix: shared blocks, then host blocks to load behind them, and the content up to each.
+  struct Found {
+    std::vector<BlockId> blocks;
+    std::vector<BlockId> host;
+    std::vector<PrefixNode> path;
   };
   void remember_keys(Sequence& sequence, const PromptKeys& keys);
-  Prefix find_prefix(const Sequence& sequence, std::vector<BlockId>& blocks) const;
+  Prefix find_prefix(const Sequence& sequence, Found& found) const;
   Demand demand_behind(const Sequence& sequence, Prefix& prefix) const;
+  TokenCount shared_rows(const Prefix& prefix) const;
   void share_prefix(Pass& pass, Sequence& sequence, const Prefix& prefix,
                     std::span<const BlockId> blocks);
   void copy_tail(Pass& pass, Sequence& sequence, const Prefix& prefix);
@@ -187,6 +204,28 @@ class Core {
   void publish(Sequence& sequence);
   void publish_tail(Sequence& sequence);
 
+  // store.cc
+  bool stores_states() const { return store_on_ && options_.state == Switch::kOn; }
+  void find_on_host(const Sequence& sequence, Prefix& prefix, Found& found) const;
+  void queue_load(SlotIndex slot, const Prefix& prefix, const Found& found);
+  void forget_on_host(const Sequence& taker, PoolKind pool, std::span<const BlockId> evicted);
+  void save_blocks(Sequence& sequence);
+  void save_state(Pass& pass, Sequence& sequence, std::uint32_t position);
+  TokenCount cut_at_boundary(const Sequence& sequence, TokenCount first, TokenCount count) const;
+  std::uint32_t next_position(const Sequence& sequence) const {
+    const RowCounts rows = rows_of(sequence);
+    return (rows.processed + rows.in_flight).value;
+  }
+  void void_saves(std::uint64_t step);
+  void end_saves(Ticket ticket, bool lost);
+  void end_loads(Ticket ticket, bool lost);
+  void requeue_unloaded(SlotIndex slot);
+
+  // inspect.cc
+  class Mixer;
+  std::uint64_t store_ticket_ahead(const Fence& fence) const;
+  void hash_store(Mixer& mix) const;
+
   // prompts.cc
   void plan_prompts(Pass& pass);
   void plan_admissions(Pass& pass);
@@ -196,7 +235,7 @@ class Core {
   void answer_ok(Sequence& sequence, const Demand& demand);
 
   // results.cc
-  void pass(Lane lane, Ticket ticket);
+  void pass(Lane lane, Ticket ticket, bool lost = false);
   void fail_steps(std::uint64_t step);
   void park_surplus(Sequence& sequence);
   void name_exceptions(std::span<const RowResult> exceptions);
@@ -216,7 +255,8 @@ class Core {
 
   SchedulerOptions options_;
   bool fast_ = false;
-  bool reuse_ = false;  // prefixes are reused
+  bool reuse_ = false;     // prefixes are reused
+  bool store_on_ = false;  // and kept on the host
   Pools pools_;
   PrefixIndex prefixes_;
   FenceHolds holds_;
@@ -228,6 +268,7 @@ class Core {
   WaitingQueue waiting_;
   std::vector<SlotIndex> forks_;    // waiting forks in fork order
   std::vector<SlotIndex> running_;  // in join order
+  std::vector<SlotIndex> loading_;  // admitted, their loads have not passed; in order of admission
   std::vector<SlotIndex> active_;   // running ones that are visited one by one, in join order
   std::vector<SlotIndex> late_;     // waiting ones whose last epoch still has steps in flight
   std::uint32_t decodes_ = 0;       // running ones in phase kDecode
@@ -245,13 +286,29 @@ class Core {
   std::uint32_t steady_rows_ = 0;
   std::uint64_t steady_context_ = 0;  // sum of C + F over steady rows
 
+  // A save that was queued: of which content, to where, and which step's copies stage it (a state's).
+  struct Save {
+    Ticket ticket{};
+    PrefixNode node = kNoNode;
+    PoolKind pool = PoolKind::kHostBlocks;
+    BlockId host = kNoBlock;
+    std::uint64_t step = 0;
+    bool is_void = false;  // that step failed
+  };
+  std::vector<Save> saves_;         // in order of their tickets
+  std::vector<Ticket> staged_;      // by state slot: the last save out of its copy buffer
+  std::uint64_t save_tickets_ = 0;  // issued on lane device-to-host
+  std::uint64_t load_tickets_ = 0;  // and host-to-device
+  std::vector<Transfer> transfers_;
+
   Hold step_copies_;  // sources of the copies of the step being planned
 
   // Buffers of one call, kept for their capacity.
   std::vector<Visit> visits_;
   std::vector<SlotIndex> due_;
   std::vector<SlotIndex> publish_due_;
-  std::vector<BlockId> hits_;
+  Found found_;
+  std::vector<BlockId> words_;
 };
 
 }  // namespace pinfold

@@ -218,7 +218,7 @@ Cause Core::try_fork(Pass& pass, SlotIndex slot) {
     pass.fork_ended = true;
     return Cause::kNone;
   }
-  if (running_.size() >= options_.max_sequences) return Cause::kRunLimit;
+  if (at_run_limit()) return Cause::kRunLimit;
   if (pass.budget == 0) return Cause::kBudget;
   Cause cause = Cause::kNone;
   const Availability availability = pools_.answer(demand);

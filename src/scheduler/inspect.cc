@@ -38,6 +38,12 @@ std::vector<SequenceId> Core::waiting() const {
   return ids;
 }
 
+std::vector<SequenceId> Core::loading() const {
+  std::vector<SequenceId> ids;
+  for (const SlotIndex slot : loading_) ids.push_back(store_[slot].id);
+  return ids;
+}
+
 std::vector<SequenceId> Core::forks() const {
   std::vector<SequenceId> ids;
   for (const SlotIndex slot : forks_) ids.push_back(store_[slot].id);
@@ -59,6 +65,11 @@ std::vector<WaitReason> Core::explain_wait() const {
       reason.fence = hold->fence;
       reason.holder = hold->from;
       reason.has_holder = true;
+    } else if (!loading_.empty()) {
+      const Sequence& first = store_[loading_.front()];
+      reason.holder = first.id;
+      reason.has_holder = true;
+      reason.fence = fence_on(Lane::kHostToDevice, first.load_ticket);
     } else if (!running_.empty()) {
       reason.holder = store_[running_.front()].id;
       reason.has_holder = true;
@@ -91,6 +102,13 @@ std::vector<WaitReason> Core::explain_wait() const {
       if (reason.cause != Cause::kNone) reasons.push_back(reason);
     }
   }
+  for (const SlotIndex slot : loading_) {
+    WaitReason reason;
+    reason.sequence = store_[slot].id;
+    reason.cause = Cause::kLoad;
+    reason.fence = fence_on(Lane::kHostToDevice, store_[slot].load_ticket);
+    reasons.push_back(reason);
+  }
   for (const SlotIndex slot : forks_) {
     const Sequence& child = store_[slot];
     WaitReason reason;
@@ -112,11 +130,11 @@ std::vector<WaitReason> Core::explain_wait() const {
       demand.of(PoolKind::kBlocks) = shape.fresh;
       if (shape.clone_state) demand.of(PoolKind::kStateSlots) = BlockCount(1);
       reason = for_demand(reason, demand);
-      if (reason.cause == Cause::kNone && running_.size() >= options_.max_sequences) {
+      if (reason.cause == Cause::kNone && at_run_limit()) {
         reason.cause = Cause::kRunLimit;
       }
       for (const Hold& hold : holds_.holds()) {
-        if (reason.cause != Cause::kNone || !hold.of_copy) continue;
+        if (reason.cause != Cause::kNone || hold.behind != Behind::kCopy) continue;
         reason.cause = Cause::kFence;  // one list of copy sources at a time
         reason.holder = hold.from;
         reason.has_holder = true;
@@ -126,7 +144,7 @@ std::vector<WaitReason> Core::explain_wait() const {
     reasons.push_back(reason);
   }
   bool head = true;
-  std::vector<BlockId> hits;
+  Found hits;
   waiting_.for_each([&](SlotIndex slot) {
     const Sequence& sequence = store_[slot];
     WaitReason reason;
@@ -138,7 +156,7 @@ std::vector<WaitReason> Core::explain_wait() const {
       reason.cause = Cause::kFork;
       reason.holder = store_[forks_.front()].id;
       reason.has_holder = true;
-    } else if (running_.size() >= options_.max_sequences) {
+    } else if (at_run_limit()) {
       reason.cause = Cause::kRunLimit;
     } else {
       Demand demand = demand_of(sequence);
@@ -161,10 +179,8 @@ std::vector<WaitReason> Core::explain_wait() const {
 
 // ---- hash ------------------------------------------------------------------------------------------
 
-namespace {
-
 // A state hash only has to tell states apart; multiply-xorshift mixing is plenty and needs no library.
-class Mixer {
+class Core::Mixer {
  public:
   void add(std::uint64_t value) {
     hash_ ^= value + 0x9E3779B97F4A7C15u + (hash_ << 6) + (hash_ >> 2);
@@ -180,8 +196,6 @@ class Mixer {
  private:
   std::uint64_t hash_ = 0x2545F4914F6CDD1Du;
 };
-
-}  // namespace
 
 // Steps and tickets are taken relative to `done`, so that recurring states meet; join numbers enter
 // only as the order of the running list. The fast path does not show.
@@ -240,7 +254,7 @@ std::uint64_t Core::state_hash() const {
     mix.add(std::uint64_t{prefix.keyed} << 32 | (prefix.tail_keyed ? 1 : 0));
     mix.add(prefixes_.chain_of(prefix.node));
   });
-  for (const std::vector<SlotIndex>* list : {&running_, &forks_}) {
+  for (const std::vector<SlotIndex>* list : {&running_, &forks_, &loading_}) {
     mix.add(list->size());
     for (const SlotIndex slot : *list) mix.add(value_of(store_[slot].id));
   }
@@ -265,8 +279,59 @@ std::uint64_t Core::state_hash() const {
     mix.add(hold.states);
     mix.add(hold.drafts);
     mix.add(hold.blocks);
+    if (!store_on_) continue;
+    mix.add(static_cast<std::uint64_t>(hold.behind));
+    mix.add(store_ticket_ahead(hold.fence));
+    mix.add(hold.host_blocks);
+    mix.add(hold.host_states);
   }
+  if (store_on_) hash_store(mix);
   return mix.value();
+}
+
+// Tickets of the store's lanes are taken relative to how far those have come.
+std::uint64_t Core::store_ticket_ahead(const Fence& fence) const {
+  std::uint64_t ahead = 0;
+  for (const Lane lane : {Lane::kHostToDevice, Lane::kDeviceToHost}) {
+    const std::uint64_t ticket = value_of(fence.ticket[index_of(lane)]);
+    const std::uint64_t passed = value_of(passed_.upto[index_of(lane)]);
+    ahead = ahead << 32 | (ticket == 0 ? 0 : 1 + std::max(ticket, passed) - passed);
+  }
+  return ahead;
+}
+
+void Core::hash_store(Mixer& mix) const {
+  const auto ahead = [&](std::uint64_t ticket, Lane lane) {
+    const std::uint64_t passed = value_of(passed_.upto[index_of(lane)]);
+    return std::max(ticket, passed) - passed;
+  };
+  mix.add(ahead(load_tickets_, Lane::kHostToDevice));
+  mix.add(ahead(save_tickets_, Lane::kDeviceToHost));
+  for (const PoolKind kind : {PoolKind::kHostBlocks, PoolKind::kHostStates}) {
+    const Pool& pool = pools_.of(kind);
+    mix.add(pool.idle_list());
+    for (const BlockId id : pool.kept_list()) {
+      mix.add(index_of(id));
+      mix.add(prefixes_.host_content_of(kind, id));
+    }
+  }
+  for (const SlotIndex slot : loading_) {
+    const Sequence& sequence = store_[slot];
+    mix.add(ahead(value_of(sequence.load_ticket), Lane::kHostToDevice));
+    mix.add(sequence.load_rows.value);
+  }
+  store_.for_each([&](SlotIndex slot) {
+    const Sequence& sequence = store_[slot];
+    mix.add(std::uint64_t{sequence.recovers.value} << 32 | (sequence.loads ? 1 : 0));
+    mix.add(sequence.prefix.saved);
+  });
+  for (const Save& save : saves_) {
+    mix.add(ahead(value_of(save.ticket), Lane::kDeviceToHost));
+    mix.add(std::uint64_t{index_of(save.host)} << 8 | static_cast<unsigned>(save.pool));
+    mix.add(prefixes_.chain_of(save.node));
+    mix.add((save.step > done_ ? save.step - done_ : 0) << 1 | (save.is_void ? 1 : 0));
+  }
+  for (const Ticket ticket : staged_) mix.add(ahead(value_of(ticket), Lane::kDeviceToHost));
 }
 
 // ---- audit -----------------------------------------------------------------------------------------
@@ -297,7 +362,8 @@ void Core::audit() const {
       ++entries[index_of(PoolKind::kDraftSlots)][index_of(sequence.draft)];
     }
     const bool runs = sequence.phase == Phase::kPrefill || sequence.phase == Phase::kDecode;
-    const bool holds_storage = runs || sequence.phase == Phase::kForkPinned;
+    const bool loads = sequence.phase == Phase::kLoading;
+    const bool holds_storage = runs || loads || sequence.phase == Phase::kForkPinned;
     PINFOLD_CHECK(holds_storage || sequence.table.empty(), "O10", name + " waits with blocks");
     PINFOLD_CHECK(holds_storage || sequence.state == kNoBlock, "O10", name + " waits with a slot");
     PINFOLD_CHECK(holds_storage || rows.processed.value == 0, "O10",
@@ -332,15 +398,15 @@ void Core::audit() const {
                     "O6", name + " is steady with a table other than its need");
     }
     if (sequence.prefix.node != kRootNode) ++nodes_held;
-    PINFOLD_CHECK(runs || sequence.prefix.node == kRootNode, "prefix",
+    PINFOLD_CHECK(runs || loads || sequence.prefix.node == kRootNode, "prefix",
                   name + " waits and refers to a content");
     PINFOLD_CHECK(
         sequence.prefix.keyed <= full_blocks_in(rows.processed, options_.block_size).value,
         "prefix", name + " has published rows that it has not processed");
     ++queued;
   });
-  prefixes_.audit(pools_.blocks(), nodes_held);
-  const std::size_t in_queues = waiting_.size() + forks_.size() + running_.size();
+  prefixes_.audit(pools_, nodes_held + saves_.size());
+  const std::size_t in_queues = waiting_.size() + forks_.size() + running_.size() + loading_.size();
   PINFOLD_CHECK(
       queued == in_queues, "queues",
       std::to_string(queued) + " sequences live in queues of " + std::to_string(in_queues));

@@ -51,8 +51,13 @@ struct SchedulerOptions {
   CopyLane copy_lane = CopyLane::kCompute;
   Switch reuse = Switch::kOff;  // blocks of equal prefixes are shared (scheduler/prefixes.cc)
   Eviction eviction = Eviction::kLru;
-  Switch demote = Switch::kOn;     // before a stall, requeue the youngest waiting fork
-  Switch fast_path = Switch::kOn;  // off: visit every row of every step; the same bytes
+  // External store (scheduler/store.cc): the host keeps contents of blocks, and states.
+  std::uint32_t host_block_ids = 1;  // places for blocks, id 0 counted; 1: no store
+  std::uint32_t host_state_ids = 1;  // places for states, likewise
+  TokenCount store_interval{128};    // saved and loaded in such pieces; a multiple of B
+  TokenCount recovered_rows{0};      // rows computed again behind a loaded state (rule O14)
+  Switch demote = Switch::kOn;       // before a stall, requeue the youngest waiting fork
+  Switch fast_path = Switch::kOn;    // off: visit every row of every step; the same bytes
 };
 
 }  // namespace pinfold

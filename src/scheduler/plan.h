@@ -11,7 +11,8 @@
 namespace pinfold {
 
 /// A device copy that runs in the compute lane ahead of the step's forward. Destination 0: no copy,
-/// the source is only released once the step's copies are done.
+/// the source is only released once the step's copies are done. Pool kHostStates: state slot `from` is
+/// copied into its copy buffer, from where a transfer moves it to the host.
 struct Copy {
   PoolKind pool = PoolKind::kBlocks;
   BlockId from = kNoBlock;
@@ -27,6 +28,19 @@ struct Chunk {
   TokenCount count;
   bool last = false;
   TokenCount tokens_before;  // tokens that reached the host before this step's
+  TokenCount recovered{};  // rows before `first` computed again for the layers that no store keeps
+};
+
+/// A copy between device and host (rule O16), in order on its lane. Those of one ticket are done
+/// together. Lane host-to-device: the destination waits for nothing. Device-to-host: a block may be read
+/// at once, a state slot's copy buffer behind the copies of step `after`.
+struct Transfer {
+  Lane lane = Lane::kHostToDevice;
+  Ticket ticket{};
+  PoolKind pool = PoolKind::kBlocks;  // or kStateSlots
+  BlockId device = kNoBlock;
+  BlockId host = kNoBlock;  // of pool kHostBlocks or kHostStates
+  StepNumber after{};       // 0: of no step
 };
 
 /// A decode row that was not in the last step. It takes part in every step from this one on, one row
@@ -60,6 +74,7 @@ enum class Cause : std::uint8_t {
   kPressure,  // a running sequence was preempted or sat out in this pass
   kRunLimit,  // max_sequences running
   kBudget,    // the step's token budget is used up
+  kLoad,      // what it shares is on its way from the host
 };
 
 /// Buffers belong to the caller and are reused, so that planning allocates nothing once they have
@@ -74,11 +89,12 @@ struct StepPlan {
   std::vector<Joined> joined;
   std::vector<Left> left;
   std::vector<Drafted> drafted;
-  std::uint32_t decode_rows = 0;   // sequences with a decode row
-  std::uint32_t draft_rows = 0;    // draft rows beside them
-  std::uint32_t prompt_rows = 0;   // rows of all chunks
-  std::uint64_t context_rows = 0;  // key rows read by decode rows (sum of key lengths)
-  Cause cause = Cause::kNone;      // why the head of the queue waits; kNone: the queue is empty
+  std::uint32_t decode_rows = 0;     // sequences with a decode row
+  std::uint32_t draft_rows = 0;      // draft rows beside them
+  std::uint32_t prompt_rows = 0;     // rows of all chunks
+  std::uint32_t recovered_rows = 0;  // beside them: computed again behind loaded states
+  std::uint64_t context_rows = 0;    // key rows read by decode rows (sum of key lengths)
+  Cause cause = Cause::kNone;        // why the head of the queue waits; kNone: the queue is empty
 
   void clear() {
     empty = true;
@@ -89,7 +105,7 @@ struct StepPlan {
     joined.clear();
     left.clear();
     drafted.clear();
-    decode_rows = draft_rows = prompt_rows = 0;
+    decode_rows = draft_rows = prompt_rows = recovered_rows = 0;
     context_rows = 0;
     cause = Cause::kNone;
   }

@@ -4,7 +4,8 @@
 // are found; a running one never looks again. At least its last known token is computed: a block that it
 // would share to the end, or of which it knows the first rows only, is copied into one of its own.
 //
-// With state slots nothing is found (core.cc). Profile `vllm-v1`, which finds blocks at allocation, is not
+// With state slots a prefix is found up to a boundary whose state the host has (store.cc); without a
+// store nothing is (core.cc). Profile `vllm-v1`, which finds blocks at allocation, is not
 // built.
 
 #include <algorithm>
@@ -25,28 +26,30 @@ void Core::remember_keys(Sequence& sequence, const PromptKeys& keys) {
   prefix.keys.assign(keys.blocks.begin(), keys.blocks.end());
   prefix.tail_end = keys.tail_end;
   prefix.tail = keys.tail;
-  hits_.clear();  // words, here
+  words_.clear();
   const auto add = [&](std::uint64_t key) {
-    hits_.push_back(BlockId{static_cast<std::uint32_t>(key)});
-    hits_.push_back(BlockId{static_cast<std::uint32_t>(key >> 32)});
+    words_.push_back(BlockId{static_cast<std::uint32_t>(key)});
+    words_.push_back(BlockId{static_cast<std::uint32_t>(key >> 32)});
   };
   for (const std::uint64_t key : keys.blocks) add(key);
   if (keys.tail_end.value > 0) add(keys.tail);
-  note_ids(Verb::kKeys, PoolKind::kBlocks, sequence, hits_, keys.tail_end.value);
+  note_ids(Verb::kKeys, PoolKind::kBlocks, sequence, words_, keys.tail_end.value);
 }
 
 // ---- hits ------------------------------------------------------------------------------------------
 
 // The leading blocks of the known tokens that can be found, and the one behind them whose first rows can.
 // Pure.
-Core::Prefix Core::find_prefix(const Sequence& sequence, std::vector<BlockId>& blocks) const {
+Core::Prefix Core::find_prefix(const Sequence& sequence, Found& hits) const {
   const PrefixState& keys = sequence.prefix;
   const std::uint32_t block_size = options_.block_size.value;
   const std::uint32_t known = sequence.rows.history.value;
   // The last known token is computed.
   const std::uint32_t most = mutant_is(Mutant::kLastTokenNotComputed) ? known : known - 1;
   Prefix prefix;
-  blocks.clear();
+  hits.blocks.clear();
+  hits.host.clear();
+  hits.path.clear();
   const auto found = [&](std::uint64_t key, std::uint32_t rows) {
     const PrefixNode node = prefixes_.find(prefix.node, key, rows);
     if (node == kNoNode) return kNoNode;
@@ -64,9 +67,8 @@ Core::Prefix Core::find_prefix(const Sequence& sequence, std::vector<BlockId>& b
       tail = node;
       break;
     }
-    const BlockId block = prefixes_.block_of(node);
-    if (pools_.blocks().is_idle(block)) prefix.revived += BlockCount(1);
-    blocks.push_back(block);
+    hits.blocks.push_back(prefixes_.block_of(node));
+    hits.path.push_back(node);
     prefix.node = node;
     ++count;
   }
@@ -82,6 +84,15 @@ Core::Prefix Core::find_prefix(const Sequence& sequence, std::vector<BlockId>& b
   if (tail != kNoNode && rows > count * block_size && !holds_.has_copies()) {
     prefix.tail = prefixes_.block_of(tail);
     prefix.rows = TokenCount(rows);
+  }
+  if (store_on_ && sequence.loads) {
+    find_on_host(sequence, prefix, hits);
+  } else if (options_.state == Switch::kOn) {
+    hits.blocks.clear();
+    prefix = Prefix{};
+  }
+  for (const BlockId block : hits.blocks) {
+    if (pools_.blocks().is_idle(block)) prefix.revived += BlockCount(1);
   }
   return prefix;
 }
@@ -105,6 +116,10 @@ Demand Core::demand_behind(const Sequence& sequence, Prefix& prefix) const {
   return demand;
 }
 
+TokenCount Core::shared_rows(const Prefix& prefix) const {
+  return TokenCount(prefix.blocks.value * options_.block_size.value);
+}
+
 // The pins come first: what is taken afterwards may evict. As with a fork's, the pin on a tail's source
 // passes to the release list: copy-on-write of a found block.
 void Core::share_prefix(Pass& pass, Sequence& sequence, const Prefix& prefix,
@@ -126,14 +141,17 @@ void Core::share_prefix(Pass& pass, Sequence& sequence, const Prefix& prefix,
     step_copies_.blocks.push_back(prefix.tail);
     step_copies_.from = sequence.id;
   }
-  sequence.rows.processed = prefix.rows;
-  sequence.computed_high = std::max(sequence.computed_high, prefix.rows);
+  const bool loads = prefix.from_host();
+  const TokenCount there = loads ? shared_rows(prefix) : prefix.rows;
+  sequence.rows.processed = there;
+  sequence.computed_high = std::max(sequence.computed_high, there);
   start_publishing(sequence, prefix.blocks, prefix.node);
+  sequence.prefix.saved = (prefix.blocks + prefix.loads).value;
 }
 
 // The destination parks behind the copy if its owner goes first (rule O9).
 void Core::copy_tail(Pass& pass, Sequence& sequence, const Prefix& prefix) {
-  const TokenCount shared(prefix.blocks.value * options_.block_size.value);
+  const TokenCount shared = shared_rows(prefix);
   queue_block_copy(pass.plan, sequence, prefix.tail, sequence.table[prefix.blocks.value],
                    prefix.rows - shared);
   sequence.copy_ticket = copy_ticket(pass.step);
@@ -142,13 +160,14 @@ void Core::copy_tail(Pass& pass, Sequence& sequence, const Prefix& prefix) {
 
 void Core::book_prefix(const Sequence& sequence, const Prefix& prefix) {
   const std::uint32_t known = sequence.rows.history.value;
+  const std::uint32_t rows = prefix.rows.value - prefix.loads.value * options_.block_size.value;
   if (sequence.admitted_before) {
     stats_.resume_queries += known;
-    stats_.resume_hits += prefix.rows.value;
+    stats_.resume_hits += rows;
     return;
   }
   stats_.prefix_queries += known;
-  stats_.prefix_hits += prefix.rows.value;
+  stats_.prefix_hits += rows;
   stats_.prefix_blocks += blocks_for(sequence.rows.history, options_.block_size).value;
   stats_.prefix_block_hits += prefix.blocks.value;
   if (prefix.tail != kNoBlock) ++stats_.prefix_tail_hits;
@@ -177,6 +196,7 @@ void Core::stop_publishing(Sequence& sequence) {
   PrefixState& prefix = sequence.prefix;
   prefixes_.drop(prefix.node);
   prefix.keyed = 0;
+  prefix.saved = 0;
   prefix.node = kRootNode;
   prefix.due_at = PrefixState::kNothing;
 }
@@ -238,6 +258,7 @@ void Core::publish(Sequence& sequence) {
     find_due(prefix);
   }
   note_run();
+  if (store_on_) save_blocks(sequence);
 }
 
 void Core::publish_tail(Sequence& sequence) {

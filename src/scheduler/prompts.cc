@@ -1,6 +1,7 @@
 // Chunks of unfinished prompts, then admissions (rules O3 and O5).
 
 #include <algorithm>
+#include <utility>
 
 #include "scheduler/core.h"
 
@@ -22,12 +23,19 @@ void Core::plan_prompts(Pass& pass) {
 void Core::plan_chunk(Pass& pass, Sequence& sequence) {
   const TokenCount first = sequence.rows.processed + sequence.rows.in_flight;
   const TokenCount left = sequence.prompt_end - first;
-  const TokenCount count = std::min(left, TokenCount(pass.budget));
+  // Rows computed again behind a loaded state come in one piece, even where they pass the budget.
+  const TokenCount recovered = std::exchange(sequence.recovers, TokenCount(0));
+  const std::uint32_t rest = pass.budget > recovered.value ? pass.budget - recovered.value : 1;
+  const TokenCount count = cut_at_boundary(sequence, first, std::min(left, TokenCount(rest)));
+  if (stores_states()) save_state(pass, sequence, first.value);
   PINFOLD_CHECK(count.value > 0, "O5", "a chunk of no rows");
   const bool last = count == left;
   const TokenCount tokens(last && sequence.spec.limit > sequence.emitted ? 1 : 0);
   note(Verb::kChunk, sequence, count.value, first.value);
-  pass.plan.chunks.push_back({sequence.id, sequence.epoch, first, count, last, sequence.emitted});
+  pass.plan.chunks.push_back(
+      {sequence.id, sequence.epoch, first, count, last, sequence.emitted, recovered});
+  pass.plan.recovered_rows += recovered.value;
+  stats_.recovered_rows += recovered.value;
   if (first < sequence.computed_high) {
     stats_.recomputed_rows += (std::min(first + count, sequence.computed_high) - first).value;
   }
@@ -39,12 +47,15 @@ void Core::plan_chunk(Pass& pass, Sequence& sequence) {
     sequence.phase = Phase::kDecode;
     ++decodes_;
   }
-  pass.budget -= count.value;
+  pass.budget -= std::min(pass.budget, (recovered + count).value);
   pass.plan.prompt_rows += count.value;
   pass.plan.empty = false;
 }
 
 void Core::plan_admissions(Pass& pass) {
+  if (mutant_is(Mutant::kLoadsHoldEverything)) {
+    end_loads(passed_.upto[index_of(Lane::kHostToDevice)], false);
+  }
   while (!waiting_.empty()) {
     Cause cause = Cause::kNone;
     if (pass.preempted || pass.sat_out) {
@@ -67,7 +78,7 @@ void Core::plan_admissions(Pass& pass) {
 
 Cause Core::try_admit(Pass& pass, SlotIndex slot) {
   Sequence& sequence = store_[slot];
-  if (running_.size() >= options_.max_sequences) return Cause::kRunLimit;
+  if (at_run_limit()) return Cause::kRunLimit;
   if (pass.budget == 0) return Cause::kBudget;
   Demand demand = demand_of(sequence);
   if (mutant_is(Mutant::kChunkAdmitted)) {
@@ -83,8 +94,11 @@ Cause Core::try_admit(Pass& pass, SlotIndex slot) {
   Availability availability = pools_.answer(demand);
   Prefix prefix;
   if (!sequence.prefix.empty() && availability.answer != Answer::kNever) {
-    prefix = find_prefix(sequence, hits_);
+    prefix = find_prefix(sequence, found_);
     demand = demand_behind(sequence, prefix);
+    if (mutant_is(Mutant::kLoadsHoldEverything) && prefix.from_host()) {
+      demand.of(PoolKind::kBlocks) = prefix.loads + prefix.revived;
+    }
     availability = pools_.answer(demand);
   }
   if (mutant_is(Mutant::kLaterOnEmptyPool) && pools_.blocks().owned().value == 0 &&
@@ -106,7 +120,7 @@ Cause Core::try_admit(Pass& pass, SlotIndex slot) {
         sequence.state = acquire_slot(PoolKind::kStateSlots, sequence);
       }
       if (mutant_is(Mutant::kRefusalKeepsPins) && !sequence.prefix.empty()) {
-        pools_.blocks().share(hits_);
+        pools_.blocks().share(found_.blocks);
       }
       if (mutant_is(Mutant::kRefusalForgetsDrafts)) sequence.spec.drafts = TokenCount(0);
       answer_later(sequence, cause, demand);
@@ -122,11 +136,18 @@ Cause Core::try_admit(Pass& pass, SlotIndex slot) {
   }
   BlockCount need = blocks_for(sequence.rows.history, options_.block_size);
   if (mutant_is(Mutant::kChunkAdmitted)) need = demand.of(PoolKind::kBlocks);
-  if (!sequence.prefix.empty()) share_prefix(pass, sequence, prefix, hits_);
+  if (mutant_is(Mutant::kLoadsHoldEverything) && prefix.from_host()) {
+    need = prefix.blocks + prefix.loads;
+  }
+  if (!sequence.prefix.empty()) share_prefix(pass, sequence, prefix, found_.blocks);
   acquire_blocks(sequence, need - prefix.blocks);
   if (prefix.tail != kNoBlock) copy_tail(pass, sequence, prefix);
   sequence.prompt_end = sequence.rows.history;
   if (mutant_is(Mutant::kResumeFromPrompt)) sequence.prompt_end = sequence.spec.prompt;
+  if (prefix.from_host()) {
+    queue_load(slot, prefix, found_);
+    return Cause::kNone;
+  }
   join_running(slot, Phase::kPrefill);
   plan_chunk(pass, sequence);
   return Cause::kNone;

@@ -17,7 +17,18 @@ void Core::on_passed(Lane lane, Ticket ticket) {
   pass(lane, ticket);
 }
 
-void Core::pass(Lane lane, Ticket ticket) {
+// Nothing that waits for `ticket` will ever be carried out, and nothing of it touches storage any more.
+void Core::on_lost(Lane lane, Ticket ticket) {
+  PINFOLD_CHECK(lane == Lane::kHostToDevice || lane == Lane::kDeviceToHost, "O16",
+                "only what the store queued can be given up");
+  if (ticket > passed_.upto[index_of(lane)]) {
+    journal_.append({Verb::kPassed, PoolKind::kBlocks, 1, 0, index_of(lane),
+                     static_cast<std::uint32_t>(value_of(ticket))});
+  }
+  pass(lane, ticket, true);
+}
+
+void Core::pass(Lane lane, Ticket ticket, bool lost) {
   Ticket& upto = passed_.upto[index_of(lane)];
   PINFOLD_CHECK(ticket >= upto, "O9",
                 "a lane passed ticket " + std::to_string(value_of(ticket)) + " after ticket " +
@@ -26,9 +37,15 @@ void Core::pass(Lane lane, Ticket ticket) {
                 "a ticket passed that was never issued");
   PINFOLD_CHECK(lane != Lane::kCopy || ticket <= copy_ticket(planned_), "O9",
                 "a ticket passed that was never issued");
+  PINFOLD_CHECK(lane != Lane::kHostToDevice || value_of(ticket) <= load_tickets_, "O9",
+                "a ticket passed that was never issued");
+  PINFOLD_CHECK(lane != Lane::kDeviceToHost || value_of(ticket) <= save_tickets_, "O9",
+                "a ticket passed that was never issued");
   if (ticket == upto) return;
   upto = ticket;
+  if (lane == Lane::kDeviceToHost) end_saves(ticket, lost);
   if (!holds_.empty()) holds_.advance(passed_, pools_, journal_);
+  if (lane == Lane::kHostToDevice) end_loads(ticket, lost);
 }
 
 void Core::on_step_complete(const StepResult& result) {
@@ -182,6 +199,7 @@ void Core::park_surplus(Sequence& sequence) {
 // slot has moved on, or whose private storage was never filled, start over; the others run again.
 void Core::fail_steps(std::uint64_t step) {
   failed_upto_ = planned_;
+  if (!mutant_is(Mutant::kFailedSaveStored)) void_saves(step);
   const std::vector<SlotIndex> running = running_;
   std::vector<SlotIndex> lost;
   for (const SlotIndex slot : running) {

@@ -15,6 +15,7 @@ void Core::plan_running(Pass& pass) {
     if (sequence.steady) {
       if (pools_.blocks().available().value > 0) {
         acquire_blocks(sequence, BlockCount(1));  // a steady row crosses one block at a time
+        if (stores_states()) save_state(pass, sequence, next_position(sequence));
         continue;
       }
       make_explicit(visit.slot);
@@ -112,6 +113,9 @@ Core::Room Core::make_room(Pass& pass, SlotIndex slot, TokenCount& drafts) {
     const std::uint32_t row_need = blocks_for(TokenCount(base), options_.block_size).value;
     const std::uint32_t row_wanted = std::max(row_need > held ? row_need - held : 0, least);
     if (row_wanted <= blocks.available().value + parked) return Room::kSitOut;
+    // The one that joined last is still being loaded: it gives nothing back before that has passed, and is
+    // a victim like any other then.
+    if (!loading_.empty()) return Room::kSitOut;
     const SlotIndex victim = newest_victim(running_);
     if (victim == slot) {
       // Draft rows in flight are an upper bound: their result may shrink this very need, and giving
@@ -139,6 +143,7 @@ void Core::sit_out(Pass& pass, Sequence& sequence) {
 
 void Core::plan_decode_row(Pass& pass, Sequence& sequence, TokenCount drafts) {
   StepPlan& plan = pass.plan;
+  if (stores_states()) save_state(pass, sequence, next_position(sequence));
   if (drafts.value > 0 && sequence.draft == kNoBlock) {
     sequence.draft = acquire_slot(PoolKind::kDraftSlots, sequence);
   }

@@ -36,6 +36,20 @@ struct SchedulerStats {
   std::uint64_t resume_hits = 0;
   std::uint64_t published = 0;  // blocks made findable
   std::uint64_t evicted = 0;
+  // External store.
+  std::uint64_t saved_blocks = 0;  // saves queued
+  std::uint64_t saved_states = 0;
+  std::uint64_t saves_refused =
+      0;                         // blocks and states not saved: no room, or the copy buffer in use
+  std::uint64_t saves_lost = 0;  // queued ones that never became findable
+  std::uint64_t loads = 0;       // admissions that load
+  std::uint64_t loaded_blocks = 0;
+  std::uint64_t loaded_states = 0;
+  std::uint64_t loaded_rows = 0;     // rows that need not be computed beside those of prefix_hits
+  std::uint64_t loads_aborted = 0;   // requests that ended while they were loaded
+  std::uint64_t loads_lost = 0;      // requests requeued because their load never came
+  std::uint64_t recovered_rows = 0;  // computed again behind loaded states
+  std::uint64_t host_evicted = 0;
   std::uint64_t drafts_planned = 0;
   std::uint64_t drafts_accepted = 0;
 };

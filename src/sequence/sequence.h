@@ -12,11 +12,12 @@
 namespace pinfold {
 
 /// Where a sequence stands. It is in exactly one queue: waiting (kWaiting), the forks' list
-/// (kForkSettling, kForkPinned) or the running list (kPrefill, kDecode).
+/// (kForkSettling, kForkPinned), the loads (kLoading) or the running list (kPrefill, kDecode).
 enum class Phase : std::uint8_t {
   kWaiting,       // holds nothing
   kForkSettling,  // a fork whose parent still has rows in flight; holds nothing
   kForkPinned,    // a fork that holds pins on the parent's table and state slot
+  kLoading,       // admitted: holds its storage, part of which is on its way from the host
   kPrefill,       // running, prompt rows left to plan
   kDecode,        // running, every prompt row planned
 };
@@ -74,6 +75,7 @@ struct PrefixState {
   PrefixNode node = kRootNode;  // of the last of them
   bool tail_keyed = false;
   std::uint32_t due_at = kNothing;  // C at which there is something to publish
+  std::uint32_t saved = 0;          // leading blocks that were offered to the store
 
   bool empty() const { return keys.empty() && tail_end.value == 0; }
 };
@@ -109,6 +111,13 @@ struct Sequence {
   StepNumber fork_step{};    // the step whose copies filled its private storage; 0: not a fork
 
   PrefixState prefix;
+
+  // While it is loaded: what it waits for and the rows it then has. `recovers`: its first chunk computes so
+  // many rows again. `loads` is off once a load was lost.
+  Ticket load_ticket{};
+  TokenCount load_rows;
+  TokenCount recovers;
+  bool loads = true;
 
   // High-water mark of computed rows, for recomputed_tokens; `late_rows` is C of the epoch that a
   // preemption ended, advanced by its late results.

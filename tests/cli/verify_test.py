@@ -23,9 +23,10 @@ BLOCK = 4
 def printed_recorder():
     """The class as docs/recording.md prints it."""
     text = (ROOT / "docs/recording.md").read_text()
+    source = re.search(r"```python\n(.*?)```", text, re.S).group(1)
     names = {}
-    exec(re.search(r"```python\n(.*?)```", text, re.S).group(1), names)  # pylint: disable=exec-used
-    return names["Recorder"]
+    exec(source, names)  # pylint: disable=exec-used
+    return names["Recorder"], [line for line in source.splitlines() if line.strip()]
 
 
 class Sequence:
@@ -63,7 +64,7 @@ class Engine:
         table = sequence.table[:-1] if self.bug == "a leak at the end" else sequence.table
         if self.bug == "blocks are reused before the step is done":
             last_step = 0
-        self.log.release(sequence.number, table, last_step)
+        self.log.release(sequence.number, table, 2 * last_step)
         if self.bug == "a double free":
             self.log.release(sequence.number, table)
         sequence.table = []
@@ -73,7 +74,7 @@ class Engine:
             self.drop(table)
 
     def add(self, sequence):
-        self.log.arrive(sequence.number, sequence.known, sequence.output)
+        self.log.write(event="arrive", sequence=sequence.number, count=sequence.known, aux=sequence.output)
         self.waiting.append(sequence)
 
     def fork(self, parent, number):
@@ -81,25 +82,26 @@ class Engine:
         child.rows = child.computed = parent.computed
         child.decodes = True
         child.table = list(parent.table)
-        self.log.arrive(number, parent.known - 1, parent.output)
-        self.log.fork(number, parent.number, parent.computed, child.table)
+        self.log.write(event="arrive", sequence=number, count=parent.known - 1, aux=parent.output)
+        self.log.write(event="fork", sequence=number, count=parent.computed, aux=parent.number)
+        self.log.write(event="pin", sequence=number, ids=child.table)
         for block in child.table:
             self.owners[block] += 1
         if child.computed % BLOCK and self.bug != "a shared block is written in place":
             source, own = child.table[-1], self.take(1)[0]
-            if self.bug == "a copy's source is freed early":
-                self.log.release(number, [source])
-                self.log.acquire(number, [own])
-                self.log.event("copy", number, aux=child.computed % BLOCK, ids=[source, own])
+            early = self.bug == "a copy's source is freed early"
+            self.log.release(number, [source], 0 if early else 2 * self.log.steps + 1)
+            self.log.write(event="acquire", sequence=number, ids=[own])
+            self.log.write(event="copy", sequence=number, aux=child.computed % BLOCK, ids=[source, own])
+            if early:
                 self.drop([source])
             else:
-                self.log.copy(number, source, own, child.computed % BLOCK)
                 self.later.append((self.log.steps + 1, [source]))
             child.table[-1] = own
         return child
 
     def preempt(self, sequence):
-        self.log.preempt(sequence.number, sequence.known)
+        self.log.write(event="preempt", sequence=sequence.number, count=sequence.known)
         self.let_go(sequence)
         sequence.rows = sequence.computed = 0
         sequence.decodes = False
@@ -118,31 +120,30 @@ class Engine:
                     return False
                 continue
             blocks = self.take(1)
-            self.log.acquire(sequence.number, blocks)
+            self.log.write(event="acquire", sequence=sequence.number, ids=blocks)
             sequence.table += blocks
         return True
 
     def plan(self):
-        prompts, decodes = {}, {}
+        rows = {}
         for sequence in list(self.running):
             if sequence in self.running and sequence.decodes and self.grow(sequence):
-                decodes[sequence.number] = (sequence.known, sequence.computed)
+                rows[sequence.number] = (sequence.rows, 1)
         for sequence in list(self.waiting):
             need = (sequence.known + BLOCK - 1) // BLOCK
             if need > len(self.free):
                 break
             self.waiting.remove(sequence)
             sequence.table = self.take(need)
-            self.log.acquire(sequence.number, sequence.table)
+            self.log.write(event="acquire", sequence=sequence.number, ids=sequence.table)
             self.running.append(sequence)
-            prompts[sequence.number] = (0, sequence.known)
-        decodes = {number: row for number, row in decodes.items()
-                   if any(number == sequence.number for sequence in self.running)}
-        if not prompts and not decodes:
+            rows[sequence.number] = (0, sequence.known)
+        rows = {number: row for number, row in rows.items()
+                if any(number == sequence.number for sequence in self.running)}
+        if not rows:
             return
-        self.log.step(prompts, decodes)
-        rows = {number: rows for number, (_, rows) in prompts.items()} | dict.fromkeys(decodes, 1)
-        flight = [(sequence, rows[sequence.number]) for sequence in self.running if sequence.number in rows]
+        self.log.step(rows)
+        flight = [(sequence, rows[sequence.number][1]) for sequence in self.running if sequence.number in rows]
         for sequence, count in flight:
             sequence.rows += count
             sequence.decodes = True
@@ -163,7 +164,7 @@ class Engine:
             if sequence.tokens == sequence.output:
                 self.running.remove(sequence)
                 self.let_go(sequence, sequence.last_step)
-                self.log.end(sequence.number, sequence.tokens)
+                self.log.write(event="end", sequence=sequence.number, count=sequence.tokens, detail=1)
 
     def run(self, forks=None):
         """`forks`: {step: (parent, number of the child)}; the child's first row comes a step later."""
@@ -199,7 +200,8 @@ def small_engine(suite, recorder, bug):
     """Runs it three ways: tight pool, steps ahead, forks. Returns the rules broken in any, with all texts."""
     rules, texts, statuses = set(), "", set()
     for title, blocks, ahead, forks in (("tight", 9, 0, False), ("ahead", 40, 1, False), ("forks", 30, 0, True)):
-        log = recorder(suite.scratch / "log.jsonl", BLOCK, blocks, f"small engine, {title}")
+        log = recorder(suite.scratch / "log.jsonl", block_size=BLOCK, num_blocks=blocks,
+                       made_by=f"small engine, {title}")
         engine = Engine(log, blocks, ahead, bug)
         sequences = [Sequence(n, 5 + 3 * n % 7, 4 + n % 5) for n in range(6)]
         try:
@@ -219,7 +221,8 @@ def small_engine(suite, recorder, bug):
 
 
 def engines(suite):
-    recorder = printed_recorder()
+    recorder, printed = printed_recorder()
+    suite.check("the printed recorder has 30 lines at most", len(printed) <= 30, len(printed))
     rules, texts, statuses = small_engine(suite, recorder, "")
     suite.check("a correct engine passes", statuses == {0}, texts)
     for bug, (rule, said) in BUGS.items():

@@ -13,6 +13,7 @@ from program import ROOT, Suite
 
 ZOO = ROOT / "configs" / "zoo"
 CASES_LEAST = 25
+WATCHED_STATES_MOST = 5000  # the invariants take several times as long; 42_everything is for the suite `long`
 
 
 def found(suite, *args):
@@ -39,6 +40,10 @@ def check_exhibit(suite, path):
     suite.check(f"{path.name}: explore ends with {status}", done.status == status, done.err)
     held = suite.run("explore", path, "--expect")
     suite.check(f"{path.name}: --expect ends with 0", held.status == 0, held.err)
+    if status == 0 and result["states"] <= WATCHED_STATES_MOST:
+        watched, judged = found(suite, "explore", path, "--invariants")
+        suite.check(f"{path.name}: the invariants and shadow memory agree",
+                    (watched.status, judged.get("states")) == (0, result.get("states")), watched.err)
     if status == 3:
         name = path.stem + ".jsonl"
         suite.run("explore", path, "-o", name)

@@ -37,6 +37,9 @@ CASES = {
     "everything, code trace, overlap 2": [
         CODE, "--config", "configs/runs/everything.json", "--set", "engine.overlap=2"],
     "everything, prefixes reused": [MOONCAKE, "--config", "configs/runs/everything_reuse.json"],
+    "everything, external store, shadow memory": [
+        MOONCAKE, "--config", "configs/runs/everything.json", "--set", "engine.num_blocks=9000",
+        "--set", "engine.max_model_len=131072", "--shadow", "on", "--audit", "1000"],
     "everything, prefixes reused, overlap 2, shadow memory": [
         MOONCAKE, "--config", "configs/runs/everything_reuse.json", "--set", "engine.overlap=2",
         "--shadow", "on", "--audit", "1000"],

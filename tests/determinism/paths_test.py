@@ -20,6 +20,8 @@ CONVERSATION = ROOT / "traces/azure/AzureLLMInferenceTrace_conv.csv"
 CODE = ROOT / "traces/azure/AzureLLMInferenceTrace_code.csv"
 MOONCAKE = ROOT / "traces/mooncake/conversation_300.jsonl"
 EVERYTHING = ["--config", str(ROOT / "configs/runs/everything.json")]
+WITH_PREFIXES = EVERYTHING + ["--set", "engine.num_blocks=9000", "--set",
+                              "engine.max_model_len=131072"]
 EVERYTHING_REUSE = ["--config", str(ROOT / "configs/runs/everything_reuse.json")]
 FOUR_H100 = ["--config", str(ROOT / "configs/runs/llama_3_1_70b_4xh100.json")]
 
@@ -51,6 +53,9 @@ CASES = {
         MOONCAKE, option("prefix.reuse=on", "prefix.eviction=fifo", "engine.num_blocks=9000",
                          "engine.max_num_seqs=24", "engine.overlap=2"), None),
     "everything, prefixes reused": (MOONCAKE, EVERYTHING_REUSE, None),
+    "everything, external store": (MOONCAKE, WITH_PREFIXES, None),
+    "external store": (MOONCAKE, option("prefix.reuse=on", "store.host_blocks=300000",
+                                        "engine.num_blocks=9000"), None),
 }
 
 

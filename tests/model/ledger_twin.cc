@@ -1,6 +1,7 @@
 #include "tests/model/ledger_twin.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -20,10 +21,12 @@ enum Class : std::uint8_t {
   kFree
 };
 
+using Flying = std::deque<MirrorStep>;
+
 /// Drafts of a sequence's rows in flight.
-std::uint32_t drafts_in_flight(const World& world, const SequenceView& view) {
+std::uint32_t drafts_in_flight(const Flying& flying, const SequenceView& view) {
   std::uint32_t drafts = 0;
-  for (const MirrorStep& step : world.flying) {
+  for (const MirrorStep& step : flying) {
     for (const MirrorRow& row : step.rows) {
       if (row.sequence == view.id && row.epoch == view.epoch) drafts += row.drafts;
     }
@@ -31,8 +34,8 @@ std::uint32_t drafts_in_flight(const World& world, const SequenceView& view) {
   return drafts;
 }
 
-bool is_filled(const World& world, BlockId block, std::uint32_t row) {
-  for (const MirrorStep& step : world.flying) {
+bool is_filled(const Flying& flying, BlockId block, std::uint32_t row) {
+  for (const MirrorStep& step : flying) {
     if (step.copies_passed) continue;
     for (const Copy& copy : step.copies) {
       if (copy.pool == PoolKind::kBlocks && copy.to == block && row < copy.rows.value) return true;
@@ -41,14 +44,13 @@ bool is_filled(const World& world, BlockId block, std::uint32_t row) {
   return false;
 }
 
-Class class_of(const World& world, const SequenceView& view, std::uint32_t drafts,
-               std::uint32_t position) {
-  const std::uint32_t block_size = world.scheduler.options().block_size.value;
+Class class_of(const Flying& flying, std::uint32_t block_size, const SequenceView& view,
+               std::uint32_t drafts, std::uint32_t position) {
   const std::uint32_t processed = view.rows.processed.value;
   const std::uint32_t reach = processed + view.rows.in_flight.value;
   if (position < processed) {
     const BlockId block = view.table[position / block_size];
-    return is_filled(world, block, position % block_size) ? kInFlight : kCommitted;
+    return is_filled(flying, block, position % block_size) ? kInFlight : kCommitted;
   }
   if (position < reach - drafts) return kInFlight;
   if (position < reach) return kDraftReserve;
@@ -59,9 +61,8 @@ Class class_of(const World& world, const SequenceView& view, std::uint32_t draft
   return position / block_size < needed ? kTailSlack : kSurplus;
 }
 
-std::array<std::uint32_t, 4> recount_slots(const World& world, PoolKind pool,
+std::array<std::uint32_t, 4> recount_slots(const Scheduler& scheduler, PoolKind pool,
                                            BlockId SequenceView::*slot) {
-  const Scheduler& scheduler = world.scheduler;
   std::set<BlockId> running, pinned, parked;
   for (const SequenceId id : scheduler.running()) running.insert(scheduler.view(id).*slot);
   for (const SequenceId id : scheduler.waiting_forks()) pinned.insert(scheduler.view(id).*slot);
@@ -79,37 +80,25 @@ std::array<std::uint32_t, 4> recount_slots(const World& world, PoolKind pool,
 
 }  // namespace
 
-Recount recount(const World& world) {
-  const Scheduler& scheduler = world.scheduler;
+Recount recount(const Scheduler& scheduler, const Flying& flying) {
   const std::uint32_t block_size = scheduler.options().block_size.value;
   Recount twin;
-  std::vector<std::uint8_t> classes(std::size_t{scheduler.options().block_ids} * block_size, kFree);
-  for (std::uint32_t id = 1; id < scheduler.options().block_ids; ++id) {
-    if (!scheduler.pools().blocks().is_idle(BlockId{id})) continue;
-    std::fill_n(classes.begin() + static_cast<std::ptrdiff_t>(std::size_t{id} * block_size),
-                block_size, kCachedIdle);
-  }
-  for (const Hold& hold : scheduler.holds().holds()) {
-    for (const BlockId block : hold.blocks) {
-      for (std::uint32_t row = 0; row < block_size; ++row) {
-        classes[std::size_t{index_of(block)} * block_size + row] = kParked;
-      }
-    }
-  }
   std::vector<SequenceId> owners = scheduler.running();
   for (const SequenceId id : scheduler.waiting_forks()) owners.push_back(id);
-  std::vector<std::uint8_t> held(scheduler.options().block_ids);
+  // The rows of each block that a table names, painted by the strongest owner.
+  std::map<std::uint32_t, std::vector<std::uint8_t>> held;
   for (const SequenceId id : owners) {
     const SequenceView view = scheduler.view(id);
-    const std::uint32_t drafts = drafts_in_flight(world, view);
+    const std::uint32_t drafts = drafts_in_flight(flying, view);
     for (std::size_t entry = 0; entry < view.table.size(); ++entry) {
       const std::uint32_t block = index_of(view.table[entry]);
-      if (held[block] != 0) twin.saved += block_size;
-      held[block] = 1;
+      const auto [rows, first] = held.try_emplace(block, block_size, kFree);
+      if (!first) twin.saved += block_size;
       for (std::uint32_t row = 0; row < block_size; ++row) {
-        std::uint8_t& painted = classes[std::size_t{block} * block_size + row];
+        std::uint8_t& painted = rows->second[row];
         const auto position = static_cast<std::uint32_t>(entry) * block_size + row;
-        painted = std::min<std::uint8_t>(painted, class_of(world, view, drafts, position));
+        painted =
+            std::min<std::uint8_t>(painted, class_of(flying, block_size, view, drafts, position));
       }
       if (entry == 0) continue;
       const std::int64_t step = std::int64_t{block} - std::int64_t{index_of(view.table[entry - 1])};
@@ -118,9 +107,21 @@ Recount recount(const World& world) {
       twin.descending += step == -1;
     }
   }
-  for (std::size_t at = block_size; at < classes.size(); ++at) ++twin.positions[classes[at]];
-  twin.state_slots = recount_slots(world, PoolKind::kStateSlots, &SequenceView::state);
-  twin.draft_slots = recount_slots(world, PoolKind::kDraftSlots, &SequenceView::draft);
+  for (const auto& [block, rows] : held) {
+    for (const std::uint8_t row : rows) ++twin.positions[row];
+  }
+  std::set<std::uint32_t> parked;
+  for (const Hold& hold : scheduler.holds().holds()) {
+    for (const BlockId block : hold.blocks) {
+      if (held.count(index_of(block)) == 0) parked.insert(index_of(block));
+    }
+  }
+  const Pool& pool = scheduler.pools().blocks();
+  twin.positions[kParked] = static_cast<std::int64_t>(parked.size()) * block_size;
+  twin.positions[kCachedIdle] = static_cast<std::int64_t>(pool.idle_list().size()) * block_size;
+  twin.positions[kFree] = static_cast<std::int64_t>(pool.free_list().size()) * block_size;
+  twin.state_slots = recount_slots(scheduler, PoolKind::kStateSlots, &SequenceView::state);
+  twin.draft_slots = recount_slots(scheduler, PoolKind::kDraftSlots, &SequenceView::draft);
   return twin;
 }
 

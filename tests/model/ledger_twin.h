@@ -1,7 +1,7 @@
 #pragma once
 // The position ledger's twin: recounts every class from the scheduler's tables, position by position,
 // and shares no code with the ledger. What the scheduler does not say (drafts in flight, copies whose
-// fence has not passed) it takes from the world's own account of the steps in flight.
+// fence has not passed) it takes from an account of the steps in flight, kept from the plans.
 
 #include <array>
 #include <cstdint>
@@ -21,8 +21,8 @@ struct Recount {
   std::array<std::uint32_t, 4> draft_slots{};
 };
 
-/// O(positions of the pool).
-Recount recount(const World& world);
+/// O(blocks of the pool + positions of the tables).
+Recount recount(const Scheduler& scheduler, const std::deque<MirrorStep>& flying);
 
 /// Where a ledger differs from the recount, as a person reads it; empty: nowhere.
 std::string difference(const sim::Ledger& ledger, const Recount& twin);
@@ -37,7 +37,9 @@ class WatchedLedger {
   /// The same, and the journal forgets what was read.
   void take(World& world);
   /// Compares with the twin.
-  std::string check(const World& world) const { return difference(ledger_, recount(world)); }
+  std::string check(const World& world) const {
+    return difference(ledger_, recount(world.scheduler, world.flying));
+  }
   const sim::Ledger& ledger() const { return ledger_; }
 
  private:

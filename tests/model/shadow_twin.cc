@@ -187,6 +187,10 @@ void ShadowTwin::take(const Record& record, const std::vector<std::uint32_t>& id
     case Verb::kHit: found(record, ids); return;
     case Verb::kPublish: published(record, ids); return;
     case Verb::kEvict: evicted(record, ids); return;
+    case Verb::kSave:
+    case Verb::kLoad:
+    case Verb::kStored:
+    case Verb::kLoaded: return;  // no world of the twin has a store
   }
 }
 

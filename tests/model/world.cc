@@ -41,6 +41,26 @@ void World::abort(SequenceId id) {
   take_ends();
 }
 
+MirrorStep mirror_step(const StepPlan& plan, MirrorBatch& batch) {
+  MirrorStep step;
+  step.step = value_of(plan.step);
+  step.copy_ticket = plan.copy_ticket;
+  step.copies_passed = plan.copies.empty();
+  step.copies = plan.copies;
+  for (const Joined& joined : plan.joined) batch[joined.sequence] = joined.epoch;
+  for (const auto& [sequence, epoch] : batch) {
+    MirrorRow row{sequence, epoch, 0, false};
+    for (const Drafted& drafted : plan.drafted) {
+      if (drafted.sequence == sequence) row.drafts = drafted.drafts.value;
+    }
+    step.rows.push_back(row);
+  }
+  for (const Chunk& chunk : plan.chunks) {
+    if (chunk.last) step.rows.push_back({chunk.sequence, chunk.epoch, 0, true});
+  }
+  return step;
+}
+
 bool World::turn() {
   PINFOLD_CHECK(may_plan(), "world", "planned too far ahead");
   scheduler.plan_step(plan);
@@ -50,29 +70,20 @@ bool World::turn() {
   }
   take_ends();
   if (plan.empty) return false;
-  MirrorStep step;
-  step.step = value_of(plan.step);
-  step.copy_ticket = plan.copy_ticket;
-  step.copies_passed = plan.copies.empty();
-  step.copies = plan.copies;
   for (const Joined& joined : plan.joined) {
     PINFOLD_CHECK(batch.count(joined.sequence) == 0, "world", "a row joined twice");
-    batch[joined.sequence] = joined.epoch;
   }
+  MirrorStep step = mirror_step(plan, batch);
   PINFOLD_CHECK(batch.size() == plan.decode_rows, "world",
                 "the plan counts " + std::to_string(plan.decode_rows) +
                     " decode rows, its deltas " + std::to_string(batch.size()));
   std::uint64_t context = 0;
   std::uint32_t draft_rows = 0;
-  for (const auto& [sequence, epoch] : batch) {
-    MirrorRow row{sequence, epoch, 0, false};
-    for (const Drafted& drafted : plan.drafted) {
-      if (drafted.sequence == sequence) row.drafts = drafted.drafts.value;
-    }
+  for (const MirrorRow& row : step.rows) {
+    if (row.prompt_end) continue;
     draft_rows += row.drafts;
-    const SequenceView view = scheduler.view(sequence);
+    const SequenceView view = scheduler.view(row.sequence);
     context += (view.rows.processed + view.rows.in_flight).value;
-    step.rows.push_back(row);
   }
   PINFOLD_CHECK(context == plan.context_rows, "world", "the plan's context is not the rows' sum");
   PINFOLD_CHECK(draft_rows == plan.draft_rows, "world", "the plan's drafts are not the rows' sum");
@@ -80,7 +91,6 @@ bool World::turn() {
     const SequenceView view = scheduler.view(chunk.sequence);
     PINFOLD_CHECK(view.rows.processed + view.rows.in_flight == chunk.first + chunk.count, "world",
                   "a chunk does not end where the counts say");
-    if (chunk.last) step.rows.push_back({chunk.sequence, chunk.epoch, 0, true});
   }
   flying.push_back(std::move(step));
   return true;

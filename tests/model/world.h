@@ -44,6 +44,12 @@ struct MirrorStep {
   std::vector<MirrorRow> rows;
 };
 
+/// The worker's mirror of the batch: sequence -> epoch.
+using MirrorBatch = std::map<SequenceId, std::uint32_t>;
+
+/// The step that a plan dispatches, once those who left are out of the batch; joins it to the batch.
+MirrorStep mirror_step(const StepPlan& plan, MirrorBatch& batch);
+
 /// What is true of a request from outside.
 struct Account {
   Wish wish;
@@ -67,7 +73,7 @@ struct World {
   Acceptance accepts;
   std::deque<MirrorStep> flying;
   std::map<SequenceId, Account> accounts;
-  std::map<SequenceId, std::uint32_t> batch;  // the worker's mirror: sequence -> epoch
+  MirrorBatch batch;
   StepPlan plan;
   std::uint64_t rejections_over_a_block_end = 0;
   std::uint64_t aborts_in_flight = 0;

@@ -166,8 +166,8 @@ TEST_CASE("locked scheduler: the books close whatever the threads do, at every o
     CHECK(scheduler.take_ended().empty());
     CHECK(scheduler.take_journal().size() > 0);
     CHECK(scheduler.take_journal().empty());
-    for (const PoolKind kind :
-         {PoolKind::kBlocks, PoolKind::kStateSlots, PoolKind::kDraftSlots, PoolKind::kHostBlocks}) {
+    for (const PoolKind kind : {PoolKind::kBlocks, PoolKind::kStateSlots, PoolKind::kDraftSlots,
+                                PoolKind::kHostBlocks, PoolKind::kHostStates}) {
       const PoolCounts counts = scheduler.pool(kind);
       CHECK(counts.owned == BlockCount(0));
       CHECK(counts.parked == BlockCount(0));

@@ -39,7 +39,8 @@ TEST_CASE("ids: pools and lanes index arrays of their number without gaps") {
   CHECK(index_of(PoolKind::kStateSlots) == 1);
   CHECK(index_of(PoolKind::kDraftSlots) == 2);
   CHECK(index_of(PoolKind::kHostBlocks) == 3);
-  CHECK(kPoolKinds == 4);
+  CHECK(index_of(PoolKind::kHostStates) == 4);
+  CHECK(kPoolKinds == 5);
   CHECK(index_of(Lane::kCompute) == 0);
   CHECK(index_of(Lane::kCopy) == 1);
   CHECK(index_of(Lane::kHostToDevice) == 2);
@@ -52,6 +53,7 @@ TEST_CASE("ids: each pool has the name that people use") {
   CHECK(std::string(name_of(PoolKind::kStateSlots)) == "state slot");
   CHECK(std::string(name_of(PoolKind::kDraftSlots)) == "draft slot");
   CHECK(std::string(name_of(PoolKind::kHostBlocks)) == "host block");
+  CHECK(std::string(name_of(PoolKind::kHostStates)) == "host state");
 }
 
 }  // namespace

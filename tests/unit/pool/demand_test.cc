@@ -20,13 +20,15 @@ struct Ids {
   std::uint32_t states = 1;
   std::uint32_t drafts = 1;
   std::uint32_t host = 1;
+  std::uint32_t host_states = 1;
 };
 
 Pools pools_of(Ids ids) {
   return Pools({PoolOptions{.ids = ids.blocks, .kind = PoolKind::kBlocks},
                 PoolOptions{.ids = ids.states, .kind = PoolKind::kStateSlots},
                 PoolOptions{.ids = ids.drafts, .kind = PoolKind::kDraftSlots},
-                PoolOptions{.ids = ids.host, .kind = PoolKind::kHostBlocks}});
+                PoolOptions{.ids = ids.host, .kind = PoolKind::kHostBlocks},
+                PoolOptions{.ids = ids.host_states, .kind = PoolKind::kHostStates}});
 }
 
 Demand demand_of(std::uint32_t blocks, std::uint32_t states = 0, std::uint32_t drafts = 0,
@@ -52,7 +54,8 @@ std::string answer_text(const Pools& pools, const Demand& demand) {
 
 std::string seen_of_all(const Pools& pools) {
   return seen_of(pools.of(PoolKind::kBlocks)) + seen_of(pools.of(PoolKind::kStateSlots)) +
-         seen_of(pools.of(PoolKind::kDraftSlots)) + seen_of(pools.of(PoolKind::kHostBlocks));
+         seen_of(pools.of(PoolKind::kDraftSlots)) + seen_of(pools.of(PoolKind::kHostBlocks)) +
+         seen_of(pools.of(PoolKind::kHostStates));
 }
 
 // Chapter 4.1: four blocks are LATER while B runs (one is free), OK after B finishes (four are), and
@@ -183,12 +186,14 @@ TEST_CASE("demand (O3): two pools of every small size answer as the rule says") 
 }
 
 TEST_CASE("pools: each stands at the place of its kind, or the answer would mix them up") {
-  CHECK(broken_rule([] { Pools({PoolOptions{.ids = 8}, PoolOptions{}, {}, {}}); }) == "O3");
-  const Pools pools = pools_of({.blocks = 8, .states = 3, .drafts = 2, .host = 5});
+  CHECK(broken_rule([] { Pools({PoolOptions{.ids = 8}, PoolOptions{}, {}, {}, {}}); }) == "O3");
+  const Pools pools =
+      pools_of({.blocks = 8, .states = 3, .drafts = 2, .host = 5, .host_states = 6});
   CHECK(pools.of(PoolKind::kBlocks).usable() == BlockCount(7));
   CHECK(pools.of(PoolKind::kStateSlots).usable() == BlockCount(2));
   CHECK(pools.of(PoolKind::kDraftSlots).usable() == BlockCount(1));
   CHECK(pools.of(PoolKind::kHostBlocks).usable() == BlockCount(4));
+  CHECK(pools.of(PoolKind::kHostStates).usable() == BlockCount(5));
   CHECK(&pools.blocks() == &pools.of(PoolKind::kBlocks));
   pools.audit();
 }

@@ -59,7 +59,8 @@ struct World {
   Pools pools{{PoolOptions{.ids = 9, .kind = PoolKind::kBlocks},
                PoolOptions{.ids = 5, .kind = PoolKind::kStateSlots},
                PoolOptions{.ids = 5, .kind = PoolKind::kDraftSlots},
-               PoolOptions{.ids = 1, .kind = PoolKind::kHostBlocks}}};
+               PoolOptions{.ids = 1, .kind = PoolKind::kHostBlocks},
+               PoolOptions{.ids = 1, .kind = PoolKind::kHostStates}}};
   FenceHolds holds;
   Journal journal;
   Passed passed;
@@ -171,7 +172,8 @@ TEST_CASE(
     "fence holds (O8, O9): the source of a queued copy outlives its owner until the copy ran") {
   Pools pools(
       {PoolOptions{.ids = 5, .kind = PoolKind::kBlocks}, PoolOptions{.kind = PoolKind::kStateSlots},
-       PoolOptions{.kind = PoolKind::kDraftSlots}, PoolOptions{.kind = PoolKind::kHostBlocks}});
+       PoolOptions{.kind = PoolKind::kDraftSlots}, PoolOptions{.kind = PoolKind::kHostBlocks},
+       PoolOptions{.kind = PoolKind::kHostStates}});
   FenceHolds holds;
   Journal journal;
   const std::vector<BlockId> parent = take(pools.blocks(), 3);
@@ -179,7 +181,8 @@ TEST_CASE(
   const std::vector<BlockId> tail = take(pools.blocks(), 1);
   CHECK(text(tail) == "[4]");
   pools.blocks().park(ids_of({3}));  // the child's pin on the source waits for the copy
-  holds.add({.fence = fence_on(Lane::kCopy, Ticket{1}), .of_copy = true, .blocks = ids_of({3})});
+  holds.add(
+      {.fence = fence_on(Lane::kCopy, Ticket{1}), .behind = Behind::kCopy, .blocks = ids_of({3})});
   CHECK(holds.has_copies());
 
   pools.blocks().release(parent);
@@ -223,7 +226,7 @@ TEST_CASE("fence holds: say whether a copy waits, and what releases a pool's ids
   CHECK_FALSE(world.holds.has_copies());
   world.hold({.fence = fence_on(Lane::kCompute, Ticket{2}),
               .from = SequenceId{2},
-              .of_copy = true,
+              .behind = Behind::kCopy,
               .drafts = ids_of({1}),
               .blocks = ids_of({1})});
   world.hold(
@@ -246,7 +249,7 @@ TEST_CASE(
   static_cast<void>(take(world.pools.blocks(), 2));
   world.hold({.fence = fence_on(Lane::kCompute, Ticket{6}),
               .from = SequenceId{9},
-              .of_copy = true,
+              .behind = Behind::kCopy,
               .blocks = ids_of({2, 1})});
   world.pass(Lane::kCompute, 8);
   REQUIRE(world.journal.unread().size() == 24);

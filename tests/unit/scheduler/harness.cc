@@ -52,6 +52,7 @@ const char* name_of(Cause cause) {
     case Cause::kPressure: return "pressure";
     case Cause::kRunLimit: return "run limit";
     case Cause::kBudget: return "budget";
+    case Cause::kLoad: return "load";
   }
   return "?";
 }
@@ -61,6 +62,7 @@ const char* name_of(Phase phase) {
     case Phase::kWaiting: return "waiting";
     case Phase::kForkSettling: return "settling";
     case Phase::kForkPinned: return "pinned";
+    case Phase::kLoading: return "loading";
     case Phase::kPrefill: return "prefill";
     case Phase::kDecode: return "decode";
   }
@@ -188,6 +190,41 @@ void Engine::pass_copies() {
   after_act();
 }
 
+void Engine::pass_transfer(Lane lane, bool lost) {
+  const auto oldest = std::find_if(transfers_.begin(), transfers_.end(),
+                                   [&](const Transfer& queued) { return queued.lane == lane; });
+  REQUIRE(oldest != transfers_.end());
+  const Ticket ticket = oldest->ticket;
+  std::erase_if(transfers_, [&](const Transfer& queued) {
+    return queued.lane == lane && queued.ticket == ticket;
+  });
+  for (Scheduler* scheduler : {&fast_, &slow_}) {
+    lost ? scheduler->on_lost(lane, ticket) : scheduler->on_passed(lane, ticket);
+  }
+  after_act();
+}
+
+std::string Engine::transfers(Lane lane) const {
+  std::string result;
+  const Transfer* before = nullptr;
+  for (const Transfer& queued : transfers_) {
+    if (queued.lane != lane) continue;
+    const bool follows = before != nullptr && before->ticket == queued.ticket;
+    const bool same_pool = follows && before->pool == queued.pool;
+    if (!follows) add_word(result, std::to_string(value_of(queued.ticket)) + ":");
+    before = &queued;
+    const bool load = lane == Lane::kHostToDevice;
+    const std::string from = std::to_string(index_of(load ? queued.host : queued.device));
+    const std::string to = std::to_string(index_of(load ? queued.device : queued.host));
+    if (!same_pool) add_word(result, queued.pool == PoolKind::kBlocks ? "block" : "state");
+    add_word(result, from + ">" + to);
+  }
+  return result;
+}
+
+std::string Engine::loads() const { return transfers(Lane::kHostToDevice); }
+std::string Engine::saves() const { return transfers(Lane::kDeviceToHost); }
+
 void Engine::finish_step(std::initializer_list<Yield> rows) {
   REQUIRE(!flying_.empty());
   const Flying step = flying_.front();
@@ -231,6 +268,7 @@ void Engine::drain() {
     REQUIRE(++passes < kPassesMax);
     const std::uint64_t before = fast_.state_hash();
     step();
+    if (plan_.empty && flying_.empty() && !loads().empty()) pass_load();
     REQUIRE(fast_.state_hash() != before);
   }
   while (!flying_.empty()) finish_step();
@@ -253,6 +291,10 @@ void Engine::after_act() {
   REQUIRE(fast_.ended().size() == slow_.ended().size());
   fast_.clear_ended();
   slow_.clear_ended();
+  REQUIRE(fast_.transfers().size() == slow_.transfers().size());
+  for (const Transfer& queued : fast_.transfers()) transfers_.push_back(queued);
+  fast_.clear_transfers();
+  slow_.clear_transfers();
 }
 
 // ---- probes ----------------------------------------------------------------------------------------
@@ -308,6 +350,10 @@ std::string Engine::why(SequenceId id) const {
     std::string result = name_of(reason.cause);
     if (reason.lacking.value > 0) result += ", lacking " + std::to_string(reason.lacking.value);
     if (reason.has_holder) result += ", held by " + std::to_string(value_of(reason.holder));
+    const std::uint64_t load = value_of(reason.fence.ticket[index_of(Lane::kHostToDevice)]);
+    if (load > 0) result += ", until load " + std::to_string(load);
+    const std::uint64_t save = value_of(reason.fence.ticket[index_of(Lane::kDeviceToHost)]);
+    if (save > 0) result += ", until save " + std::to_string(save);
     const std::uint64_t ticket = value_of(reason.fence.ticket[index_of(Lane::kCompute)]);
     if (ticket > 0) {
       result += ticket % 2 == 0 ? ", until step " : ", until the copies of step ";

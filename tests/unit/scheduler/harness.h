@@ -56,6 +56,11 @@ class Engine {
   const StepPlan& plan();
   /// The copies of the oldest step with queued copies are done.
   void pass_copies();
+  /// The oldest ticket of a store's lane passes, or will never.
+  void pass_load() { pass_transfer(Lane::kHostToDevice, false); }
+  void pass_save() { pass_transfer(Lane::kDeviceToHost, false); }
+  void lose_load() { pass_transfer(Lane::kHostToDevice, true); }
+  void lose_save() { pass_transfer(Lane::kDeviceToHost, true); }
   /// The oldest step in flight completes, or is lost.
   void finish_step(std::initializer_list<Yield> rows = {});
   void fail_step();
@@ -63,7 +68,8 @@ class Engine {
   /// flight or if there was nothing to plan.
   const StepPlan& step(std::initializer_list<Yield> rows = {});
   void steps(std::uint32_t count);
-  /// Steps until every request has ended, and completes what is in flight then. Each pass must get on.
+  /// Steps until every request has ended, and completes what is in flight then; loads pass when nothing
+  /// else is left. Each pass must get on.
   void drain();
 
   // ---- probes of the whole
@@ -107,6 +113,8 @@ class Engine {
   // ---- probes of the last plan
   const StepPlan& last_plan() const { return plan_; }
   std::string copies() const;   // "slot 1>2 block 3>4:2"; after the colon, the rows
+  std::string loads() const;    // not passed: "1: block 2>3 state 1>2", host to device, by ticket
+  std::string saves() const;    // likewise, device to host
   std::string chunks() const;   // "0[0,4) 1[0,3)!"; ! ends the prompt
   std::string drafted() const;  // "0:3"
   std::string joined() const;   // "[0]"
@@ -127,12 +135,15 @@ class Engine {
   };
 
   void after_act();
+  void pass_transfer(Lane lane, bool lost);
+  std::string transfers(Lane lane) const;
   void check_tables() const;
 
   Scheduler fast_;
   Scheduler slow_;
   StepPlan plan_;
   StepPlan slow_plan_;
+  std::deque<Transfer> transfers_;
   std::deque<Flying> flying_;
   std::map<SequenceId, std::uint32_t> batch_;
   std::map<SequenceId, std::uint32_t> last_rows_;

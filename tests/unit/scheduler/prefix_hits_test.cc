@@ -5,6 +5,7 @@
 
 #include "tests/unit/broken_rule.h"
 #include "tests/unit/scheduler/harness.h"
+#include "tests/unit/scheduler/text_keys.h"
 
 namespace pinfold::test {
 namespace {
@@ -14,22 +15,6 @@ SchedulerOptions reuse_with(std::uint32_t usable_blocks, std::uint32_t block_siz
   options.reuse = Switch::kOn;
   return options;
 }
-
-/// Keys of one text's blocks: text * 10, text * 10 + 1, ...; the tail, if it ends inside a block, is
-/// named by the text and its end.
-struct Text {
-  Text(std::uint64_t text, std::uint32_t blocks, std::uint32_t end = 0) : tail_end(end) {
-    for (std::uint32_t n = 0; n < blocks; ++n) keys.push_back(text * 10 + n);
-    tail = text * 1000 + end;
-  }
-  operator PromptKeys() const {
-    return {keys, TokenCount(tail_end), tail};
-  }  // NOLINT: reads as a text
-
-  std::vector<std::uint64_t> keys;
-  std::uint32_t tail_end;
-  std::uint64_t tail;
-};
 
 TEST_CASE(
     "prefix (B75, decision 14): nothing is found before the step that wrote it has completed") {

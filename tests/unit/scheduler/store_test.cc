@@ -1,0 +1,325 @@
+// The external store: what is saved and when, what a load holds, and what happens to either when somebody
+// leaves. Expected values are worked out by hand; cases (B1, ...) are faults seen in real engines. B = 4,
+// boundaries at multiples of 8, keys as in prefix_hits_test.cc.
+#include <doctest/doctest.h>
+
+#include "tests/unit/broken_rule.h"
+#include "tests/unit/pool/id_lists.h"
+#include "tests/unit/scheduler/harness.h"
+#include "tests/unit/scheduler/text_keys.h"
+
+namespace pinfold::test {
+namespace {
+
+SchedulerOptions store_with(std::uint32_t usable_blocks, std::uint32_t host_blocks) {
+  SchedulerOptions options = engine_with(usable_blocks, 4);
+  options.reuse = Switch::kOn;
+  options.host_block_ids = host_blocks + 1;
+  options.store_interval = TokenCount(8);
+  return options;
+}
+
+SchedulerOptions states_with(std::uint32_t usable_blocks, std::uint32_t slots,
+                             std::uint32_t host_blocks, std::uint32_t host_states) {
+  SchedulerOptions options = store_with(usable_blocks, host_blocks);
+  options.state = Switch::kOn;
+  options.state_ids = slots + 1;
+  options.host_state_ids = host_states + 1;
+  options.recovered_rows = TokenCount(3);
+  return options;
+}
+
+std::string host_idle(const Engine& engine, PoolKind pool = PoolKind::kHostBlocks) {
+  return text(engine.scheduler().pools().of(pool).idle_list());
+}
+
+/// A's text of nine tokens lies on the host and nowhere else: B's request without keys took all blocks.
+void save_and_forget(Engine& engine) {
+  engine.add(kA, known(9, 1), Text(1, 2));
+  engine.drain();
+  engine.pass_save();
+  engine.add(kB, known(16, 1));
+  engine.drain();
+}
+
+TEST_CASE("store: what a boundary completes is saved, and held until that has passed") {
+  Engine engine(store_with(4, 8));
+  engine.add(kA, known(9, 1), Text(1, 2));
+  engine.plan();
+  CHECK(engine.saves().empty());
+  engine.finish_step();
+  // C is 9: two blocks up to the boundary 8. A has ended; the saves hold their sources.
+  CHECK(engine.saves() == "1: block 1>1 2>2");
+  CHECK(engine.parked() == 2);
+  CHECK(engine.free_blocks() == "[4, 3]");
+  CHECK(engine.idle_blocks() == "[]");
+  CHECK(host_idle(engine) == "[]");
+  engine.pass_save();
+  CHECK(engine.parked() == 0);
+  CHECK(engine.idle_blocks() == "[2, 1]");
+  CHECK(host_idle(engine) == "[2, 1]");  // the first of a text is evicted last
+  CHECK(engine.stats().saved_blocks == 2);
+  CHECK(engine.is_drained());
+}
+
+TEST_CASE("store: a hit on the host takes the whole demand and is loaded before it runs") {
+  Engine engine(store_with(4, 8));
+  save_and_forget(engine);
+  CHECK(engine.idle_blocks() == "[]");
+  engine.add(kC, known(9, 2), Text(1, 2));
+  engine.plan();
+  CHECK(engine.last_plan().empty);
+  CHECK(engine.phase(kC) == "loading");
+  CHECK(engine.table(kC) == "[1, 2, 3]");
+  CHECK(engine.loads() == "1: block 1>1 2>2");
+  CHECK(engine.counts(kC) == "H 9 C 0 F 0");
+  CHECK(engine.why(kC) == "load, until load 1");
+  CHECK(host_idle(engine) == "[]");
+  engine.pass_load();
+  CHECK(engine.phase(kC) == "prefill");
+  CHECK(engine.counts(kC) == "H 9 C 8 F 0");
+  CHECK(engine.ids_with(Verb::kLoaded) == "[]");
+  CHECK(host_idle(engine) == "[2, 1]");
+  engine.plan();
+  CHECK(engine.chunks() == "2[8,9)!");
+  engine.finish_step();
+  engine.drain();
+  CHECK(engine.saves().empty());  // the host has it already
+  CHECK(engine.stats().loads == 1);
+  CHECK(engine.stats().loaded_rows == 8);
+  CHECK(engine.stats().prefix_hits == 0);
+  CHECK(engine.idle_blocks() == "[2, 1]");  // what was loaded can be found on the device again
+  CHECK(engine.is_drained());
+}
+
+TEST_CASE("store: only whole pieces up to a boundary are loaded, and the last token never is") {
+  for (const auto& [prompt, rows] : {std::pair{8u, 0u}, {9u, 8u}, {16u, 8u}, {17u, 16u}}) {
+    Engine engine(store_with(6, 8));
+    engine.add(kA, known(17, 1), Text(1, 4));
+    engine.drain();
+    engine.pass_save();
+    engine.add(kB, known(24, 1));
+    engine.drain();
+    engine.add(kC, known(prompt, 1), Text(1, 4));
+    engine.plan();
+    CAPTURE(prompt);
+    CHECK(engine.stats().loaded_rows == rows);
+    if (rows > 0) engine.pass_load();
+    engine.drain();
+  }
+}
+
+TEST_CASE(
+    "store (B1, B2): an aborted load keeps its blocks until its lane has passed, or is given up") {
+  for (const bool lost : {false, true}) {
+    Engine engine(store_with(4, 8));
+    save_and_forget(engine);
+    engine.add(kC, known(9, 1), Text(1, 2));
+    engine.plan();
+    engine.abort(kC);
+    CHECK(engine.parked() == 3);
+    CHECK(engine.stats().loads_aborted == 1);
+    engine.add(kD, known(12, 1));  // three blocks, one is free
+    engine.plan();
+    CHECK(engine.why(kD) == "blocks, lacking 2, held by 2, until load 1");
+    CHECK_FALSE(engine.scheduler().nothing_pending());
+    lost ? engine.lose_load() : engine.pass_load();
+    CHECK(engine.parked() == 0);
+    CHECK(engine.stats().loads_lost == 0);
+    engine.drain();
+    CHECK(engine.is_drained());
+  }
+}
+
+TEST_CASE("store (B1): whoever waits for a load that never comes computes its rows") {
+  Engine engine(store_with(4, 8));
+  save_and_forget(engine);
+  engine.add(kC, known(9, 1), Text(1, 2));
+  engine.plan();
+  engine.lose_load();
+  CHECK(engine.waiting() == "[2]");
+  CHECK(engine.owned() == 0);
+  CHECK(engine.stats().loads_lost == 1);
+  engine.plan();
+  CHECK(engine.chunks() == "2[0,9)!");
+  engine.finish_step();
+  engine.drain();
+  CHECK(engine.is_drained());
+}
+
+TEST_CASE(
+    "store (B30, B31): a victim's blocks stay until they are saved, and it may come back first") {
+  SchedulerOptions options = store_with(4, 8);
+  Engine engine(options);
+  engine.add(kA, known(4, 12));             // grows to four blocks
+  engine.add(kB, known(8, 4), Text(1, 2));  // two blocks, saved at once
+  engine.step();
+  CHECK(engine.saves() == "1: block 2>1 3>2");
+  engine.steps(1);  // A's second block: the fourth; B needs a third and is the victim
+  CHECK(engine.stats().preemptions == 1);
+  CHECK(engine.parked() == 2);
+  engine.steps(2);
+  CHECK(engine.parked() == 2);
+  engine.pass_save();
+  CHECK(engine.parked() == 0);
+  CHECK(host_idle(engine) == "[2, 1]");
+  engine.drain();
+  CHECK(engine.is_drained());
+}
+
+TEST_CASE(
+    "store (B32): what is being loaded is not evicted; a save without room does not take place") {
+  Engine engine(store_with(6, 2));
+  engine.add(kA, known(9, 1), Text(1, 2));
+  engine.drain();
+  engine.pass_save();
+  engine.add(kB, known(24, 1));
+  engine.drain();
+  engine.add(kC, known(9, 1), Text(1, 2));
+  engine.add(kD, known(9, 1), Text(2, 2));
+  engine.plan();
+  CHECK(engine.loads() == "1: block 1>1 2>2");
+  engine.finish_step();
+  CHECK(engine.stats().saves_refused == 2);
+  CHECK(engine.saves().empty());
+  CHECK(engine.stats().host_evicted == 0);
+  engine.pass_load();
+  engine.drain();
+  CHECK(engine.is_drained());
+}
+
+TEST_CASE("store: the host evicts what was unowned for longest, and it is not found any more") {
+  Engine engine(store_with(6, 2));
+  for (std::uint32_t n = 0; n < 2; ++n) {
+    engine.add(SequenceId{n}, known(9, 1), Text(n + 1, 2));
+    engine.drain();
+    engine.pass_save();
+  }
+  CHECK(engine.stats().host_evicted == 2);
+  engine.add(kC, known(24, 1));
+  engine.drain();
+  engine.add(kD, known(9, 1), Text(1, 2));
+  engine.plan();
+  CHECK(engine.chunks() == "3[0,9)!");
+  engine.finish_step();
+  engine.drain();
+}
+
+TEST_CASE("store: a save that is given up leaves nothing that could be found") {
+  Engine engine(store_with(4, 8));
+  engine.add(kA, known(9, 1), Text(1, 2));
+  engine.drain();
+  engine.lose_save();
+  CHECK(engine.stats().saves_lost == 2);
+  CHECK(engine.idle_blocks() == "[2, 1]");
+  CHECK(host_idle(engine) == "[]");
+  CHECK(engine.is_drained());
+}
+
+TEST_CASE(
+    "store (B43): who grows waits for a load rather than for a victim that could give nothing") {
+  Engine engine(store_with(6, 8));
+  engine.add(kA, known(9, 1), Text(1, 2));
+  engine.drain();
+  engine.pass_save();
+  engine.add(kB, known(24, 1));
+  engine.drain();
+  engine.add(kC, known(8, 8));  // two blocks; the third at position 8, the fourth at 12
+  engine.step();
+  engine.add(kD, known(9, 4), Text(1, 2));  // three blocks, two of them loaded
+  engine.step();
+  CHECK(engine.phase(kD) == "loading");
+  CHECK(engine.available() == 0);
+  engine.steps(3);  // C's rows up to position 11 fit
+  engine.plan();    // position 12 does not
+  CHECK(engine.stats().sat_out == 1);
+  CHECK(engine.stats().preemptions == 0);
+  CHECK(engine.why(kC) == "blocks, lacking 1, held by 3, until load 1");
+  engine.pass_load();
+  engine.drain();
+  CHECK(engine.stats().preemptions == 1);  // of D, now that it would give its blocks
+  CHECK(engine.is_drained());
+}
+
+TEST_CASE("store (B47): who has its load runs on, whatever the head of the queue waits for") {
+  Engine engine(store_with(7, 8));
+  engine.add(kA, known(9, 1), Text(1, 2));
+  engine.drain();
+  engine.pass_save();
+  engine.add(kB, known(28, 1));
+  engine.drain();
+  engine.add(kC, known(9, 4), Text(1, 2));
+  engine.plan();
+  engine.add(kD, known(24, 1));  // six blocks, of which two are lacking
+  engine.plan();
+  CHECK(engine.why(kD) == "blocks, lacking 2, held by 2, until load 1");
+  engine.pass_load();
+  engine.plan();
+  CHECK(engine.chunks() == "2[8,9)!");
+  engine.finish_step();
+  engine.drain();
+}
+
+TEST_CASE("store with state (B77, B79): a prefix is found up to the last boundary with a state") {
+  Engine engine(states_with(10, 3, 8, 4));
+  engine.add(kA, known(18, 2), Text(1, 4));
+  engine.plan();
+  CHECK(engine.chunks() == "0[0,16)");  // a chunk ends at a boundary whose state is not kept
+  engine.finish_step();
+  CHECK(engine.saves() == "1: block 1>1 2>2 3>3 4>4");
+  engine.plan();
+  CHECK(engine.chunks() == "0[16,18)!");
+  CHECK(engine.copies() == "slot 1>1:16");  // staged ahead of the rows that write on
+  CHECK(engine.saves() == "1: block 1>1 2>2 3>3 4>4 2: state 1>1");
+  engine.finish_step();
+  engine.pass_save();
+  engine.pass_save();
+  // Blocks of both boundaries are on the device, the state of the second one only on the host.
+  engine.add(kB, known(17, 2), Text(1, 4));
+  engine.add(kC, known(12, 2), Text(1, 3));
+  engine.plan();
+  CHECK(engine.phase(kB) == "loading");
+  CHECK(engine.loads() == "1: state 1>2");
+  CHECK(engine.table(kB) == "[1, 2, 3, 4, 6]");
+  CHECK(engine.chunks() == "2[0,8)");  // nothing is kept for 8
+  engine.finish_step();
+  engine.pass_load();
+  CHECK(engine.counts(kB) == "H 17 C 16 F 0");
+  engine.plan();
+  CHECK(engine.last_plan().recovered_rows == 3);
+  CHECK(engine.stats().prefix_hits == 16);
+  CHECK(engine.stats().loaded_states == 1);
+  engine.finish_step();
+  engine.drain();
+}
+
+TEST_CASE("store with state: a failed step's copies keep no state, and a busy buffer saves none") {
+  Engine engine(states_with(10, 1, 8, 4));
+  engine.add(kA, known(17, 1), Text(1, 4));
+  engine.step();
+  engine.plan();
+  CHECK(engine.saves() == "1: block 1>1 2>2 3>3 4>4 2: state 1>1");
+  engine.fail_step();
+  engine.pass_save();
+  engine.pass_save();
+  CHECK(engine.stats().saves_lost == 1);
+  CHECK(host_idle(engine, PoolKind::kHostStates) == "[]");
+  CHECK(engine.scheduler().pools().of(PoolKind::kHostStates).available() == BlockCount(4));
+  engine.drain();
+  CHECK(engine.saves() == "3: state 1>2");
+}
+
+TEST_CASE("store: impossible settings and tickets are refused") {
+  SchedulerOptions options = store_with(4, 8);
+  options.store_interval = TokenCount(6);
+  CHECK(broken_rule([&] { Scheduler scheduler(options); }) == "O16");
+  options = store_with(4, 8);
+  options.fence = FenceMode::kUnorderedWriters;
+  CHECK(broken_rule([&] { Scheduler scheduler(options); }) == "O16");
+  Scheduler scheduler(store_with(4, 8));
+  CHECK(broken_rule([&] { scheduler.on_passed(Lane::kHostToDevice, Ticket{1}); }) == "O9");
+  CHECK(broken_rule([&] { scheduler.on_lost(Lane::kCompute, Ticket{1}); }) == "O16");
+}
+
+}  // namespace
+}  // namespace pinfold::test
