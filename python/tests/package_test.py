@@ -134,16 +134,31 @@ def test_trace_errors_have_the_programs_words(program, tmp_path):
         assert expected.stderr == f"pinfold: error: {error.value}\n"
 
 
-# The fault that loses every copy: the only stall that a plain trace can reach is one that a fault makes, so
-# the scenario of the zoo stands for it (notebooks); here the exception's own contract.
-def test_a_stall_carries_its_result(monkeypatch, small):
-    class Stalled:
-        json, detail = '{"verdict": "stall"}', "who waits for what"
-    monkeypatch.setattr(pinfold._core, "run", lambda *_: Stalled)
-    with pytest.raises(pinfold.Stall, match="stall: who waits for what") as error:
-        pinfold.run(small)
-    assert error.value.result["verdict"] == "stall"
-    assert pinfold.run(small, check=False)["verdict"] == "stall"
+# A copy whose end the host never learns of, and an engine whose copy lane does not wait for steps that still use a
+# block (configs/zoo/43_copy_lane.fence_unordered_writers.json): runs that end early by themselves.
+STALLS = {"workload": {"samples": 2}, "fault": {"copy_lost": 1}}
+BREAKS = {"engine__fence": "unordered_writers", "fork__copy_lane": "separate", "engine__num_blocks": 500}
+
+
+def test_a_stall_carries_its_result(program, root):
+    trace = root / "traces/azure/slices/conv_600.csv"
+    expected = printed(program, "run", trace, "--set", "workload.samples=2", "--set", "fault.copy_lost=1", "--format", "json")
+    assert expected.returncode == 3
+    with pytest.raises(pinfold.Stall, match="the host waits for the copies of step 3, and their event was lost") as error:
+        pinfold.run(trace, STALLS)
+    assert f"pinfold: error: {error.value}" in expected.stderr
+    assert error.value.result["digest"] == json.loads(expected.stdout)["digest"]
+    assert error.value.result["verdict"] == pinfold.run(trace, STALLS, check=False)["verdict"] == "stall"
+
+
+def test_a_violation_carries_its_result(root):
+    trace = root / "traces/azure/slices/conv_600.csv"
+    config = root / "configs/runs/everything.json"
+    with pytest.raises(pinfold.Violation, match="findings in shadow memory") as error:
+        pinfold.run(trace, config, shadow=True, **BREAKS)
+    assert error.value.result["verdict"] == "violation"
+    # Nobody looks, nobody knows: the figures of a run without shadow memory come to the end.
+    assert pinfold.run(trace, config, **BREAKS)["verdict"] == "ok"
 
 
 # --- Threads and signals ---------------------------------------------------------------------------

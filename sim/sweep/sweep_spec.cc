@@ -86,8 +86,9 @@ std::vector<InputError> check_spec(const SweepSpec& spec, const std::string& sou
 std::span<const std::string_view> sweep_figures() {
   static const std::vector<std::string_view> figures = [] {
     std::vector<std::string_view> names(std::begin(kPoolFigures), std::end(kPoolFigures));
-    const RunResult nothing;
-    for (const ReportField& field : run_fields(nothing, Provenance{})) {
+    RunResult any;
+    any.prefix_reuse = true;  // or its figures are left out
+    for (const ReportField& field : run_fields(any, Provenance{})) {
       if (field.kind == ReportField::Kind::kText || field.name == "saturated") continue;
       // The list outlives the fields: names are those of the requirements.
       for (const std::string& known : requirement_figures()) {

@@ -234,8 +234,8 @@ class Summarizer {
 
 bool more_is_better(const std::string& figure) {
   return figure.ends_with("throughput") || figure.ends_with("goodput") || figure == "completed" ||
-         figure.starts_with("adjacency.") || figure == "admission.ok" ||
-         figure == "drafts.accepted" || figure == "goodput.requests";
+         figure.find("hit") != std::string::npos || figure.starts_with("adjacency.") ||
+         figure == "admission.ok" || figure == "drafts.accepted" || figure == "goodput.requests";
 }
 
 SweepSummary summarize(const SweepResult& result) { return Summarizer(result).take(); }
