@@ -36,6 +36,15 @@ Outcome<LoadedConfig> load_config(const ConfigFlags& flags, std::ostream& err) {
     }
     return mistakes.back();
   }
+  const RunConfig& config = loaded.value().config;
+  if (config.engine.fence == FenceMode::kUnorderedWriters &&
+      config.fork.copy_lane == CopyLane::kSeparate) {
+    loaded.value().notes.emplace_back(
+        "engine.fence=unordered_writers with fork.copy_lane=separate is not safe: a copy may come "
+        "before the step "
+        "that still writes its block (`pinfold explore "
+        "configs/zoo/43_copy_lane.fence_unordered_writers.json`)");
+  }
   if (flags.vllm_args) print(parse_vllm_arguments(*flags.vllm_args).value().notes, err);
   print(loaded.value().notes, err);
   return loaded;

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from program import HEADER, ROOT, Suite
+from program import HEADER, ROOT, ROW, Suite
 
 CONVERSATION = ROOT / "traces/azure/AzureLLMInferenceTrace_conv.csv"
 
@@ -373,9 +373,22 @@ def interrupt(suite):
                 out == b"" and not (suite.scratch / "interrupted").exists())
 
 
+def unsafe_fences(suite):
+    """What configs/zoo/43_copy_lane.fence_unordered_writers.json breaks is said where a run chooses it."""
+    suite.write("one.csv", HEADER + ROW)
+    both = ["--set", "engine.fence=unordered_writers", "--set", "fork.copy_lane=separate"]
+    result = suite.run("run", "one.csv", *both)
+    suite.check("fences off and copies apart: runs, with a note", result.status == 0 and "is not safe" in result.err,
+                result.err)
+    for alone in (both[:2], both[2:]):
+        result = suite.run("run", "one.csv", *alone)
+        suite.check(f"{alone[1]} alone: no note", "is not safe" not in result.err, result.err)
+
+
 def main():
     suite = Suite()
     formats(suite)
+    unsafe_fences(suite)
     configurations(suite)
     output_directory(suite)
     trace_commands(suite)

@@ -7,6 +7,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
+TIMEOUT_S = 300  # of one start of the program: long, for sanitizers on a busy machine
+
 HEADER = "TIMESTAMP,ContextTokens,GeneratedTokens\n"
 ROW = "2023-11-16 18:15:46.6805900,374,44\n"
 
@@ -31,7 +33,7 @@ class Suite:
     def run(self, *args, **options):
         """Runs the program in the scratch directory."""
         done = subprocess.run([self.program, *map(str, args)], cwd=self.scratch, check=False,
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=120, **options)
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT_S, **options)
         return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def write(self, name, content):

@@ -138,6 +138,22 @@ Token member_at(const std::string& text, const Token& key) {
   return {Kind::kOther, key.begin, at};
 }
 
+/// Repeats an item of an array, or drops it with the comma behind it or before it.
+void change_item(std::string& text, Token item, Draws& draws) {
+  if (draws.below(2) == 0) {
+    text.insert(item.begin, std::string(of(text, item)) + ", ");
+    return;
+  }
+  if (item.end < text.size() && text[item.end] == ',') {
+    ++item.end;
+  } else {
+    std::size_t before = item.begin;
+    while (before > 0 && text[before - 1] == ' ') --before;
+    if (before > 0 && text[before - 1] == ',') item.begin = before - 1;
+  }
+  replace(text, item, "");
+}
+
 Token line_at(const std::string& text, Draws& draws) {
   if (text.empty()) return {Kind::kOther, 0, 0};
   const std::size_t at = draws.below(text.size());
@@ -149,7 +165,7 @@ Token line_at(const std::string& text, Draws& draws) {
 
 void change(std::string& text, Draws& draws) {
   const std::vector<Token> tokens = tokens_of(text);
-  switch (draws.below(10)) {
+  switch (draws.below(12)) {
     case 0:
     case 1:
       if (const Token* token = pick(tokens, Kind::kNumber, draws)) {
@@ -190,6 +206,13 @@ void change(std::string& text, Draws& draws) {
         }
         const std::string copy(of(text, member));
         text.insert(member.begin, copy.ends_with(',') ? copy : copy + ",");
+      }
+      break;
+    case 9:
+    case 10:
+      if (const Token* item =
+              pick(tokens, draws.below(3) > 0 ? Kind::kNumber : Kind::kString, draws)) {
+        change_item(text, *item, draws);
       }
       break;
     case 8: {

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Does each fuzzer find a bug that was planted in its reader within a minute?
+
+  planted.py FOLDER [--seconds N] [--only TARGET] [--seed N]
+
+FOLDER is a build folder with -Dfuzz=enabled, built. For each target one source is compiled again with one check
+gone (PLANTED below) and linked in front of the library; the tree is not touched. The corpus must not know the
+bug: the fuzzer runs over it first. Prints the seconds and the inputs until the bug was found.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+
+from fuzz import CORPUS, LENGTH_MAX, ROOT, TARGETS
+
+THROW = 'throw std::logic_error("planted");'
+# Target: source, what is replaced, by what. Where nothing else would notice that a check is missing, going on
+# without it throws.
+PLANTED = {
+    "event": ("sim/record/event_file.cc", 'fields.count(object, "block_size", 1, kBlockSizeMost)',
+              'fields.count(object, "block_size", 0, kBlockSizeMost)'),  # divides by it
+    "journal": ("sim/record/journal_file.cc",
+                'return fail(ids->position.column, "ids", fmt::format("{} ids", event.ids.size()),', THROW + " //"),
+    "config": ("sim/config/parse.cc", 'return relation("engine.max_num_batched_tokens", "engine.max_num_seqs",',
+               THROW + " //"),
+    "scenario": ("sim/explore/scenario_file.cc", "if (request.samples > 1) {",
+                 "if (request.samples > 1) { " + THROW),
+    "trace": ("sim/trace/csv_rows.cc", "if (request.prompt < extras.prefix) {",
+              "if (request.prompt < extras.prefix) { " + THROW),
+}
+TRIED = re.compile(r"stat::number_of_executed_units: +(\d+)")
+
+
+def command_of(build, source):
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        if (build / entry["file"]).resolve() == ROOT / source and "mutants" not in entry["command"]:
+            return entry["command"]
+    raise LookupError(source)
+
+
+def plant(build, target, scratch):
+    """The fuzzer with its bug."""
+    source, old, new = PLANTED[target]
+    text = (ROOT / source).read_text()
+    if text.count(old) != 1:
+        raise LookupError(f"{source} does not hold `{old}` once")
+    changed = scratch / pathlib.Path(source).name
+    # A line that is thrown away may go on in the next ones, up to its semicolon.
+    at = text.index(old)
+    if new.endswith("//"):
+        text = text[:at] + new[:-2] + text[text.index(";", at) + 1:]
+    else:
+        text = text.replace(old, new)
+    changed.write_text("#include <stdexcept>\n" + text)
+    words = shlex.split(command_of(build, source))
+    planted = scratch / "planted.o"
+    words[words.index("-o") + 1] = str(planted)
+    words[words.index("-c") + 1] = str(changed)
+    words = [word for n, word in enumerate(words) if word not in ("-MD", "-Werror") and not
+             (word in ("-MQ", "-MF") or (n and words[n - 1] in ("-MQ", "-MF")))]
+    subprocess.run(words, cwd=build, check=True)
+    link = subprocess.run(["ninja", "-t", "commands", f"tests/fuzz/{target}_fuzz"], cwd=build, check=True,
+                          capture_output=True, text=True).stdout.splitlines()[-1]
+    words = shlex.split(link)
+    at = words.index("-o")
+    program = scratch / f"{target}_planted"
+    subprocess.run([*words[:at], "-o", str(program), str(planted), *words[at + 2:]], cwd=build, check=True)
+    return program
+
+
+def attack(build, target, seconds, seed):
+    """True if the bug was found, and not by the corpus."""
+    with tempfile.TemporaryDirectory(prefix="pinfold-planted-") as name:
+        scratch = pathlib.Path(name)
+        program = plant(build, target, scratch)
+        folders, lessons = TARGETS[target]
+        seeds = [*(CORPUS / folder for folder in folders), *(ROOT / lesson for lesson in lessons)]
+        options = [f"-artifact_prefix={scratch}/", f"-max_len={LENGTH_MAX}", "-print_final_stats=1", f"-seed={seed}"]
+        before = subprocess.run([program, *seeds, "-runs=0", *options], capture_output=True, check=False)
+        if before.returncode:
+            print(f"{target:10} the corpus meets the planted bug: nothing is shown")
+            return False
+        grown = scratch / "grown"
+        grown.mkdir()
+        start = time.monotonic()
+        done = subprocess.run([program, grown, *seeds, f"-max_total_time={seconds}", *options],
+                              capture_output=True, text=True, errors="replace", check=False)
+        took = time.monotonic() - start
+        tried = TRIED.search(done.stderr)
+        inputs = f"{int(tried[1]):,}" if tried else "?"
+        print(f"{target:10} {'found' if done.returncode else 'not found'} after {took:.1f} s and {inputs} inputs",
+              flush=True)
+        return done.returncode != 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--only", choices=PLANTED)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    targets = [arguments.only] if arguments.only else list(PLANTED)
+    found = [attack(arguments.build.resolve(), target, arguments.seconds, arguments.seed) for target in targets]
+    print(f"{sum(found)} passed, {len(found) - sum(found)} failed")
+    return 0 if all(found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
