@@ -236,16 +236,17 @@ void Core::save_state(Pass& pass, Sequence& sequence, std::uint32_t position) {
     ++stats_.saves_refused;
     return;
   }
-  node = prefix.node;
-  for (std::uint32_t entry = prefix.keyed; entry < blocks; ++entry) {
-    node = prefixes_.enter(node, prefix.keys[entry], options_.block_size.value);
-  }
   const Ticket ticket{++save_tickets_};
   BlockId to = kNoBlock;
   if (host.take(std::span(&to, 1)) > 0) {
     forget_on_host(sequence, PoolKind::kHostStates, std::span(&to, 1));
   }
   host.park(std::span(&to, 1));
+  // Behind the eviction, which removes contents that nobody refers to.
+  node = prefix.node;
+  for (std::uint32_t entry = prefix.keyed; entry < blocks; ++entry) {
+    node = prefixes_.enter(node, prefix.keys[entry], options_.block_size.value);
+  }
   prefixes_.begin_save(node, PoolKind::kHostStates);
   saves_.push_back({ticket, node, PoolKind::kHostStates, to, pass.step, false});
   staged_[index_of(sequence.state)] = ticket;

@@ -96,7 +96,6 @@ def main():
     suite.check("a request's drafts are part of the workload's digest", digest != other, digest)
 
     for title, sections, key in (
-            ("reuse of prefixes", {"prefix": {"reuse": "on"}}, "prefix.reuse"),
             ("drawn samples", {"workload": {"samples": 2}}, "workload.samples"),
             ("drawn aborts", {"workload": {"abort_permille": 100}}, "workload.abort_permille"),
             ("drawn failures", {"fault": {"step_failed_permille": 100}}, "fault")):

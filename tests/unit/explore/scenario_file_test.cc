@@ -201,7 +201,7 @@ TEST_CASE("scenario: mistakes in faults, exploration and expectation") {
         "mean A?)");
   CHECK(mistake_in(with_explore("\"faults\": {\"copy_los\": 1}")) ==
         "s:2:91: explore.faults.copy_los: found 1, expected one of step_failed, step_lost, "
-        "copy_lost, copy_delay (did you mean copy_lost?)");
+        "copy_lost, transfer_lost (did you mean copy_lost?)");
   CHECK(mistake_in(with_explore("\"stop\": \"any\"")) ==
         "s:2:68: explore.stop: found an unknown key, expected a key of this object (did you mean "
         "stops?)");
