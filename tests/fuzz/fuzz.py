@@ -23,7 +23,7 @@ CORPUS = ROOT / "tests/fuzz/corpus"
 TARGETS = {
     "event": (["events"], ["configs/labs"]),
     "journal": (["journals"], []),
-    "config": (["configs"], ["configs/models", "configs/engines"]),
+    "config": (["configs"], ["configs/models", "configs/engines", "configs/runs"]),
     "scenario": (["scenarios"], ["configs/zoo"]),
     "trace": (["traces", "traces_read", "traces_found"], []),
 }

@@ -249,10 +249,20 @@ extern "C" std::size_t LLVMFuzzerCustomCrossOver(const std::uint8_t* one, std::s
                                                  const std::uint8_t* other, std::size_t other_size,
                                                  std::uint8_t* out, std::size_t out_most,
                                                  unsigned seed) {
-  // A few lines of the other text between two lines of this one.
+  // A few lines of the other text between two lines of this one, or one of its members before one of ours.
   Draws draws(seed);
   std::string text(reinterpret_cast<const char*>(one), one_size);
   const std::string from(reinterpret_cast<const char*>(other), other_size);
+  if (draws.below(2) == 0) {
+    const std::vector<Token> theirs = tokens_of(from), ours = tokens_of(text);
+    const Token* key = pick(theirs, Kind::kString, draws);
+    const Token* place = pick(ours, Kind::kString, draws);
+    if (key != nullptr && place != nullptr) {
+      const std::string member(of(from, member_at(from, *key)));
+      if (!member.empty()) text.insert(place->begin, member.ends_with(',') ? member : member + ",");
+      return give(text, out, out_most);
+    }
+  }
   const Token line = line_at(from, draws);
   std::size_t end = line.end;
   for (std::size_t more = draws.below(4); more > 0 && end < from.size(); --more) {
