@@ -361,11 +361,11 @@ def bad_input(suite, trace):
                 "bad.json:1:13: traces[0]: found no file of this name" in result.err, result.err)
     suite.write("bad.json", json.dumps({"traces": ["missing.csv", "head.csv"], "grid": {"engine.blok_size": [16]}, "seeds": [-1],
                                         "config": {"engine": {"overlap": 7, "num_blocks": "many"}}, "extra": 1}))
-    result = suite.run("sweep", "bad.json", "-o", "never")
+    result = suite.run("sweep", "bad.json", "-o", "nothing")
     keys = ["extra", "traces[0]", "engine.overlap", "engine.num_blocks", "grid.engine.blok_size[0]", "seeds[0]"]
     suite.check("all mistakes of a file are said at once, each with its place", result.status == 2 and
                 sorted(re.findall(r"^pinfold: error: bad.json:1:\d+: (\S+): found", result.err, re.MULTILINE)) == sorted(keys) and
-                not (suite.scratch / "never").exists(), result.err)
+                not (suite.scratch / "nothing").exists(), result.err)
 
 
 def shipped(suite):
