@@ -111,6 +111,7 @@ Outcome<JournalOutcome> replay_journal(std::string_view text, const std::string&
   replay.count_by_verb.resize(all_verbs().size());
   Performer performer(header.value());
   Digest digest;
+  ReuseString reuse(header.value());
   JournalEvent event;
   while (outcome.agrees && reader.next(event)) {
     ++replay.events;
@@ -124,6 +125,7 @@ Outcome<JournalOutcome> replay_journal(std::string_view text, const std::string&
                       event.record.sequence, instead)};
       break;
     }
+    if (replay.header.reuse) reuse.take(event);
     digest.update(std::as_bytes(std::span(&event.record, 1)));
     digest.update(std::as_bytes(std::span(event.ids)));
   }
@@ -132,6 +134,7 @@ Outcome<JournalOutcome> replay_journal(std::string_view text, const std::string&
   replay.blocks_acquired = blocks.acquired();
   replay.blocks_owned = blocks.owned().value;
   replay.peak_owned = blocks.peak_owned().value;
+  if (replay.header.reuse) replay.reuse = reuse.bound();
   replay.digest = fmt::format("{:016x}", digest.value());
   if (outcome.agrees && !reader.end().digest.empty() && reader.end().digest != replay.digest) {
     outcome.agrees = false;
@@ -157,6 +160,13 @@ std::string journal_text(const JournalOutcome& outcome) {
   text += fmt::format("{:<24}{}\n", "Blocks acquired:", replay.blocks_acquired);
   text += fmt::format("{:<24}{}\n", "Peak owned blocks:", replay.peak_owned);
   text += fmt::format("{:<24}{}\n", "Owned at the end:", replay.blocks_owned);
+  if (replay.reuse) {
+    const ReuseBound& reuse = *replay.reuse;
+    text += fmt::format("{:<24}{}\n", "Prefix blocks wanted:", reuse.looked_for);
+    text += fmt::format("{:<24}{} on the device\n", "  found:", reuse.found);
+    text += fmt::format("{:<24}{} with the best order of eviction (Belady)\n",
+                        "  at most:", reuse.best);
+  }
   text += fmt::format("{:<24}{}\n", "Digest:", replay.digest);
   return text;
 }
@@ -187,6 +197,13 @@ std::string journal_json(const JournalOutcome& outcome) {
   json.key("peak_owned").integer(replay.peak_owned);
   json.key("owned_at_the_end").integer(replay.blocks_owned);
   json.close();
+  if (replay.reuse) {
+    json.key("prefix_blocks").open_object();
+    json.key("asked_for").integer(replay.reuse->looked_for);
+    json.key("found").integer(replay.reuse->found);
+    json.key("belady_bound").integer(replay.reuse->best);
+    json.close();
+  }
   json.key("digest").string(replay.digest);
   json.close();
   return json.finish();

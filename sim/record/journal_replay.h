@@ -3,11 +3,13 @@
 // the one that the pool issues now, and the records written on the way have the recorded digest.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sim/record/journal_file.h"
+#include "sim/record/reuse_bound.h"
 
 namespace pinfold::sim {
 
@@ -20,6 +22,7 @@ struct JournalReplay {
   std::uint64_t blocks_acquired = 0;
   std::uint64_t blocks_owned = 0;  // when it was over
   std::uint64_t peak_owned = 0;
+  std::optional<ReuseBound> reuse;  // where prefixes are reused
 };
 
 /// A recorded event that did not happen again: the file's line, and what happened instead.
