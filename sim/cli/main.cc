@@ -311,6 +311,8 @@ struct Fault {
 };
 constexpr Fault kFaults[] = {{"copy_delay", "fault.copy_delay_us", nullptr},
                              {"copy_lost", "fault.copy_lost", "1"},
+                             {"load_lost", "fault.load_lost", "1"},
+                             {"save_lost", "fault.save_lost", "1"},
                              {"step_failed", "fault.step_failed_permille", "10"},
                              {"abort_storm", "fault.abort_storm_permille", "500"}};
 
@@ -379,7 +381,8 @@ class Run final : public Command {
          "Default: end.");
     texts("--fault", faults_, "NAME[=VALUE]",
           "Let something go wrong: copy_delay=MICROSECONDS, copy_lost[=N] (the event of the n-th "
-          "step with copies; 1), step_failed[=PERMILLE] (10), abort_storm[=PERMILLE] of the live "
+          "step with copies; 1), load_lost[=N], save_lost[=N] (the event of the n-th; 1), "
+          "step_failed[=PERMILLE] (10), abort_storm[=PERMILLE] of the live "
           "requests (500); may be repeated. The options fault.* say the same.");
     flag("-q,--quiet", quiet_, "No progress. Default: progress where stderr is a terminal.");
     trace_flags_.declare(app());
@@ -494,7 +497,8 @@ class Explore final : public Command {
     text("--max-states", max_states_, "N", "Stop after so many states. Default: 20000000.");
     text("--max-depth", max_depth_, "N", "Stop after so many events. Default: no bound.");
     flag("--no-reduction", no_reduction_,
-         "Neither rename ids nor skip orders that commute: the same verdict, many more states.");
+         "Neither rename ids nor skip orders that commute: the same verdict, many more states "
+         "(with prefix reuse ids are never renamed).");
     flag("--invariants", command_.watch,
          "Judge every event by the named invariants and shadow memory too; takes a few times as "
          "long.");

@@ -158,7 +158,8 @@ class Replay {
             idle_ns == kNeverNs && link_ns == kNeverNs) {
           return;  // only clients of ended requests are left to give up
         }
-        advance_to(next_ns);
+        // A client that came and gave up while the host was busy is heard of now.
+        advance_to(std::max(next_ns, now_));
       } else if (result_lost) {
         return stall("the result of step " + std::to_string(frames_.front().step) + " was lost");
       } else if (in_flight) {

@@ -50,6 +50,7 @@ std::string text_of(const StallHolder& holder) {
   switch (holder.kind) {
     case StallHolder::Kind::kRunning: text = who + " holds "; break;
     case StallHolder::Kind::kWaitingFork: text = who + ", a waiting fork, pins "; break;
+    case StallHolder::Kind::kLoading: text = who + ", which is being loaded, holds "; break;
     case StallHolder::Kind::kFence:
       text = fence_text(holder.lane, holder.ticket) + " holds " + who + "'s ";
       break;
@@ -120,7 +121,13 @@ StallReport stall_report(const Scheduler& scheduler, std::string what) {
     const StallHolder holder = holder_of(scheduler.view(id));
     if (holder.kind == StallHolder::Kind::kWaitingFork) report.holders.push_back(holder);
   }
+  for (const SequenceId id : scheduler.loading()) {
+    report.holders.push_back(holder_of(scheduler.view(id)));
+    report.holders.back().kind = StallHolder::Kind::kLoading;
+  }
   for (const Hold& hold : scheduler.holds().holds()) {
+    // The sources of loads lie on the host.
+    if (hold.blocks.empty() && hold.states.empty() && hold.drafts.empty()) continue;
     StallHolder holder;
     holder.kind = StallHolder::Kind::kFence;
     holder.sequence = value_of(hold.from);

@@ -23,7 +23,7 @@ struct StallWaiter {
 
 /// Somebody who holds storage: a sequence, or a fence behind which it is parked.
 struct StallHolder {
-  enum class Kind : std::uint8_t { kRunning, kWaitingFork, kFence };
+  enum class Kind : std::uint8_t { kRunning, kWaitingFork, kFence, kLoading };
   Kind kind = Kind::kRunning;
   std::uint32_t sequence = 0;  // whose it is, or was
   std::uint32_t blocks = 0;

@@ -207,11 +207,12 @@ class Judge {
 
   std::optional<std::uint32_t> not_arrived(const Record& record) const {
     if (record.verb == Verb::kArrive || record.verb == Verb::kPassed ||
-        record.verb == Verb::kStored || names_step(record.verb)) {
+        record.verb == Verb::kStored || record.verb == Verb::kForkMissed ||
+        names_step(record.verb)) {
       return std::nullopt;
     }
     if (!books_.sequence(record.sequence).known) return record.sequence;
-    const bool of_parent = record.verb == Verb::kFork || record.verb == Verb::kForkMissed;
+    const bool of_parent = record.verb == Verb::kFork;
     if (of_parent && !books_.sequence(record.aux).known) return record.aux;
     return std::nullopt;
   }

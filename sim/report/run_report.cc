@@ -15,6 +15,7 @@ const char* kind_word(StallHolder::Kind kind) {
     case StallHolder::Kind::kRunning: return "running";
     case StallHolder::Kind::kWaitingFork: return "waiting_fork";
     case StallHolder::Kind::kFence: return "fence";
+    case StallHolder::Kind::kLoading: return "loading";
   }
   return "?";
 }

@@ -28,6 +28,7 @@ std::vector<ReportField> figures_of_any_run() {
   result.verdict = Verdict::kStall;  // has a detail
   result.goodput = {.ttft_ns = 0, .tpot_ns = 0, .e2el_ns = 0};
   result.prefix_reuse = true;
+  result.store = true;
   result.measured_to_ns = Measurement::kForever;
   return run_fields(result, Provenance{});
 }

@@ -37,7 +37,7 @@ struct SchedulerStats {
   std::uint64_t published = 0;  // blocks made findable
   std::uint64_t evicted = 0;
   // External store.
-  std::uint64_t saved_blocks = 0;  // saves queued
+  std::uint64_t saved_blocks = 0;  // that became findable
   std::uint64_t saved_states = 0;
   std::uint64_t saves_refused =
       0;                         // blocks and states not saved: no room, or the copy buffer in use

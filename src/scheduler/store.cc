@@ -89,12 +89,9 @@ void Core::queue_load(SlotIndex slot, const Prefix& prefix, const Found& found) 
   if (prefix.image != kNoBlock) {
     load(PoolKind::kStateSlots, PoolKind::kHostStates, std::span(&prefix.image, 1),
          std::span(&sequence.state, 1), hold.host_states);
-    ++stats_.loaded_states;
   }
   holds_.add(std::move(hold));
   ++stats_.loads;
-  stats_.loaded_blocks += prefix.loads.value;
-  stats_.loaded_rows += prefix.loads.value * options_.block_size.value;
   sequence.load_ticket = ticket;
   sequence.load_rows = prefix.rows;
   sequence.phase = Phase::kLoading;
@@ -119,6 +116,10 @@ void Core::end_loads(Ticket ticket, bool lost) {
       acquire_blocks(sequence, rest);
     }
     loading_.erase(loading_.begin());
+    const TokenCount loaded = sequence.load_rows - sequence.rows.processed;
+    stats_.loaded_rows += loaded.value;
+    stats_.loaded_blocks += full_blocks_in(loaded, options_.block_size).value;
+    if (options_.state == Switch::kOn) ++stats_.loaded_states;
     sequence.rows.processed = sequence.load_rows;
     sequence.computed_high = std::max(sequence.computed_high, sequence.load_rows);
     if (options_.state == Switch::kOn) {
@@ -199,7 +200,6 @@ void Core::save_blocks(Sequence& sequence) {
   save_tickets_ = value_of(ticket);
   note_ids(Verb::kSave, PoolKind::kBlocks, sequence, words_,
            static_cast<std::uint32_t>(value_of(ticket)));
-  stats_.saved_blocks += hold.host_blocks.size();
   hold.fence = fence_on(Lane::kDeviceToHost, ticket);
   hold.behind = Behind::kSave;
   hold.from = sequence.id;
@@ -262,7 +262,6 @@ void Core::save_state(Pass& pass, Sequence& sequence, std::uint32_t position) {
   pass.plan.stages.push_back({PoolKind::kStateSlots, sequence.state, to, TokenCount(position)});
   transfers_.push_back({Lane::kDeviceToHost, ticket, PoolKind::kStateSlots, sequence.state, to,
                         StepNumber{pass.step}});
-  ++stats_.saved_states;
 }
 
 // With state a chunk ends at a boundary whose state is not kept yet: only there it can be saved.
@@ -315,6 +314,7 @@ void Core::end_saves(Ticket ticket, bool lost) {
       if (save.pool != pool) note_stored();
       pool = save.pool;
       words_.push_back(save.host);
+      ++(save.pool == PoolKind::kHostBlocks ? stats_.saved_blocks : stats_.saved_states);
     } else {
       ++stats_.saves_lost;
     }

@@ -102,7 +102,8 @@ TEST_CASE("store: only whole pieces up to a boundary are loaded, and the last to
     engine.drain();
     engine.add(kC, known(prompt, 1), Text(1, 4));
     engine.plan();
-    CAPTURE(prompt);
+    const std::uint32_t asked = prompt;
+    CAPTURE(asked);
     CHECK(engine.stats().loaded_rows == rows);
     if (rows > 0) engine.pass_load();
     engine.drain();
