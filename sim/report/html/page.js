@@ -32,7 +32,8 @@
   const percent = (value) => `${number(value, 1)} %`;
   const ms = (value) => value === null || value === undefined ? '-' :
     value >= 1000 ? `${number(value / 1000, value < 10000 ? 2 : 1)} s` : `${number(value, value < 10 ? 2 : 0)} ms`;
-  const at = (seconds, span) => `${number(seconds, span > 1000 ? 0 : span > 50 ? 1 : span > 1 ? 2 : 4)} s`;
+  const moment = (seconds, span) => number(seconds, span > 1000 ? 0 : span > 50 ? 1 : span > 1 ? 2 : 4);
+  const at = (seconds, span) => `${moment(seconds, span)} s`;
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
   function csv_of(id) {
@@ -92,10 +93,13 @@
     tip.style.top = `${y + 18 + box.height > window.innerHeight ? y - box.height - 12 : y + 16}px`;
   }
 
-  function key_item(colour_name, text) {
-    const swatch = el('i');
-    swatch.style.background = `var(--${colour_name})`;
-    return el('li', {}, swatch, text);
+  /** A line of a key; one patch for each of `colour_names`. */
+  function key_item(colour_names, text) {
+    return el('li', {}, ...[colour_names].flat().map((name) => {
+      const swatch = el('i');
+      swatch.style.background = `var(--${name})`;
+      return swatch;
+    }), text);
   }
 
   const redraws = [];
@@ -125,7 +129,7 @@
   const let_go = (state) => state === PARKED || state === TAKEN;
   const unowned = (state) => state === FREE || state === IDLE;
   const STATE_TEXT = {
-    free: 'free', reserved: 'reserved for prompt tokens not computed yet', committed: 'holds computed tokens',
+    free: 'free', reserved: 'reserved for prompt tokens not computed yet', committed: 'holds computed tokens, a shade an owner',
     shared: 'shared by several sequences', parked: 'parked: let go, a queued step may still touch it',
     taken: 'parked after its owner was preempted', idle: 'nobody\'s, content kept for reuse',
   };
@@ -146,13 +150,13 @@
 
   // ---- a canvas to look into: time across, something down ----------------------------------------
 
-  const LEFT = 58, RIGHT = 6, BOTTOM = 24;
+  const LEFT = 74, RIGHT = 6, BOTTOM = 42;
 
   class Plane {
     /**
-     * options: name, label, height, strip (height above the picture), bounds and home {t0, t1, y0, y1},
-     * paint(pixels, view), decorate(context, view, box), y_label(value), describe(t, y) -> text or null,
-     * nudge (smallest time step of the keyboard's cursor)
+     * options: name, label, height, strip (height above the picture), below (height between the picture and
+     * the times, 0 if not said), bounds and home {t0, t1, y0, y1}, paint(pixels, view), decorate(context, view,
+     * box), y_label(value), y_title, describe(t, y) -> text or null; y is Infinity below the picture
      */
     constructor(figure, options) {
       this.options = options;
@@ -179,13 +183,14 @@
     box() {
       const width = this.canvas.clientWidth;
       return {x: LEFT, y: this.options.strip, w: Math.max(width - LEFT - RIGHT, 20),
-        h: this.options.height - this.options.strip - BOTTOM};
+        h: this.options.height - this.options.strip - this.below() - BOTTOM};
     }
+    below() { return this.options.below || 0; }
     place(x, y) {
       const box = this.box();
       const {t0, t1, y0, y1} = this.view;
-      return {t: t0 + (x - box.x) / box.w * (t1 - t0), y: y0 + (y - box.y) / box.h * (y1 - y0),
-        inside: x >= box.x && x <= box.x + box.w && y >= 0 && y <= box.y + box.h};
+      return {t: t0 + (x - box.x) / box.w * (t1 - t0), y: y > box.y + box.h ? Infinity : y0 + (y - box.y) / box.h * (y1 - y0),
+        inside: x >= box.x && x <= box.x + box.w && y >= 0 && y <= box.y + box.h + this.below()};
     }
 
     draw() {
@@ -199,7 +204,7 @@
       const context = this.canvas.getContext('2d');
       const box = this.box();
       const image = context.createImageData(Math.round(box.w * ratio), Math.round(box.h * ratio));
-      this.options.paint({data: new Uint32Array(image.data.buffer), w: image.width, h: image.height}, this.view);
+      this.options.paint({data: new Uint32Array(image.data.buffer), w: image.width, h: image.height, ratio}, this.view);
       context.putImageData(image, Math.round(box.x * ratio), Math.round(box.y * ratio));
       context.scale(ratio, ratio);
       context.font = '12px system-ui, "DejaVu Sans", sans-serif';
@@ -227,16 +232,23 @@
       context.strokeStyle = colour('rule');
       context.textBaseline = 'top';
       context.textAlign = 'center';
+      const floor = box.y + box.h + this.below();
       for (const t of ticks(t0, t1, box.w / 110)) {
         const x = box.x + (t - t0) / (t1 - t0) * box.w;
         context.beginPath();
-        context.moveTo(x, box.y + box.h);
-        context.lineTo(x, box.y + box.h + 4);
+        context.moveTo(x, floor);
+        context.lineTo(x, floor + 4);
         context.stroke();
-        const text = at(t, t1 - t0);
+        const text = moment(t, t1 - t0);
         const half = context.measureText(text).width / 2;
-        context.fillText(text, Math.max(box.x + half, Math.min(x, box.x + box.w - half)), box.y + box.h + 7);
+        context.fillText(text, Math.max(box.x + half, Math.min(x, box.x + box.w - half)), floor + 7);
       }
+      context.fillText('time since start, s', box.x + box.w / 2, floor + 25);
+      context.save();
+      context.translate(2, box.y + box.h / 2);
+      context.rotate(-Math.PI / 2);
+      context.fillText(this.options.y_title, 0, 0);
+      context.restore();
       context.textAlign = 'right';
       context.textBaseline = 'middle';
       const low = Math.min(y0, y1), high = Math.max(y0, y1);
@@ -311,7 +323,7 @@
         this.view.t0 = a.t;
         this.view.t1 = b.t;
         // A drag along the time leaves the addresses alone.
-        if (this.bounds.y1 > this.bounds.y0 && Math.abs(drag.to.y - drag.y) > 24) {
+        if (this.bounds.y1 > this.bounds.y0 && Math.abs(drag.to.y - drag.y) > 24 && Number.isFinite(b.y)) {
           this.view.y0 = a.y;
           this.view.y1 = b.y;
         }
@@ -360,9 +372,11 @@
     return (255 << 24 | (value & 255) << 16 | (value & 0xff00) | value >> 16) >>> 0;
   }
 
+  const SHADES = ['committed', 'committed-2', 'committed-3'];
+
   /** Colours of cells; those of an owner differ a little from its neighbours'. */
   function palette() {
-    const committed = ['committed', 'committed-2', 'committed-3'].map((name) => pixel(colour(name)));
+    const committed = SHADES.map((name) => pixel(colour(name)));
     const by_state = STATES.map((state) => pixel(colour(state)));
     const victim = pixel(colour('victim'));
     return (state, owner, victim_request) => {
@@ -390,6 +404,8 @@
 
   // ---- block map ---------------------------------------------------------------------------------
 
+  const one_in = (blocks) => blocks > 1 ? `one in ${blocks}` : 'all';
+
   function draw_overview() {
     const {overview} = block_map;
     const states = bytes_of(overview.states);
@@ -405,10 +421,10 @@
     const {focus} = block_map;
     // Else its colour would hide the rest: where many columns share a pixel, or marks are widened.
     const rare = states.reduce((count, state) => count + (state === TAKEN), 0) < states.length / 50;
-    $('overview-title').textContent = `Whole run: ${plural(lanes, 'block')} of ${whole(usable)}, every ` +
+    $('overview-title').textContent = `Whole run: ${one_in(blocks_per_lane)} of ${whole(usable)} blocks, every ` +
       `${at(overview.column_s, overview.column_s)}`;
     new Plane($('overview'), {
-      name: 'overview', height: 300, strip: 26, bounds, points: states.length,
+      name: 'overview', height: 318, strip: 26, bounds, points: states.length, y_title: 'block number',
       label: 'Block map of the whole run.',
       y_label: (lane) => lane === Math.floor(lane) && lane < lanes ? whole(1 + lane * blocks_per_lane) : '',
       paint: (pixels, view) => {
@@ -428,9 +444,9 @@
             pixels.data[y * pixels.w + x] = choose(state, owner, worst ? worst.request : -1);
           }
         }
-        // What was taken from victims is short: at least three pixels wide where it is rare.
+        // What was taken from victims is short: at least four pixels wide where it is rare.
         const taken = pixel(colour('taken'));
-        const wide = rare ? Math.max(0, 3 - Math.floor(overview.column_s / per_pixel)) : 0;
+        const wide = rare ? Math.max(0, Math.round(4 * pixels.ratio) - Math.floor(overview.column_s / per_pixel)) : 0;
         for (let y = 0; wide > 0 && y < pixels.h; ++y) {
           for (let x = pixels.w - 1; x >= 0; --x) {
             if (pixels.data[y * pixels.w + x] !== taken) continue;
@@ -483,6 +499,40 @@
     return best;
   }
 
+  const LABEL_LINES = 6, LABEL_HEIGHT = 20, COUNTS_HEIGHT = 48, COUNTS_GAP = 8;
+
+  /**
+   * Places `labels` ({x, wide, mine: to be kept}, by x), each with a leader down from it at its x, so that none lies on another
+   * or on a leader: gives them `left` and `line` (0 is the lowest of `lines`), and returns those that fit.
+   * Labels to the left of their leader rise with x, labels to its right fall.
+   */
+  function arranged(labels, lines, box) {
+    let best = [];
+    const worth = (placed) => placed.length + (placed.some((one) => one.mine) ? labels.length : 0);
+    for (let split = 0; split <= labels.length; ++split) {
+      const lower = labels.slice(0, split), upper = labels.slice(split);
+      const leftward = (list) => list.map((label) => ({...label, left: Math.max(box.x, label.x - label.wide)}));
+      const rightward = (list) => list.map((label) => ({...label, left: Math.min(label.x, box.x + box.w - label.wide)})).reverse();
+      for (const order of [[...leftward(lower), ...rightward(upper)], [...rightward(lower), ...leftward(upper)],
+        [...leftward(upper), ...rightward(lower)]]) {
+        const placed = [];
+        for (const label of order) {
+          for (let line = 0; line < lines; ++line) {
+            const over = (one, x) => x > one.left - 3 && x < one.left + one.wide + 3;
+            const clear = placed.every((one) => one.line === line ?
+              one.left > label.left + label.wide + 3 || label.left > one.left + one.wide + 3 :
+              one.line < line ? !over(one, label.x) : !over(label, one.x));
+            if (!clear) continue;
+            placed.push({...label, line});
+            break;
+          }
+        }
+        if (worth(placed) > worth(best)) best = placed;
+      }
+    }
+    return best;
+  }
+
   function draw_focus() {
     const {focus} = block_map;
     const {lanes, blocks_per_lane} = focus;
@@ -510,17 +560,17 @@
     home.t1 = home.t0 + span;
     const local = victims_of(within.filter((one) => one.t >= home.t0 && one.t <= home.t1))[0];
     const victim = local ? local.request : -1;
-    $('focus-title').textContent = burst ?
-      `The burst at ${at(burst.from, 50)}: ${plural(burst.count, 'preemption')}` +
-      `${burst.to > burst.from ? ` within ${at(burst.to - burst.from, 10)}` : ''}, block by block` :
-      `Where the pool was fullest, at ${at(focus.peak_s, 50)}, block by block`;
+    const shown = `${one_in(blocks_per_lane)} of ${whole(usable)} blocks`;
+    const when = !burst ? '' : burst.to > burst.from ? `from ${moment(burst.from, 50)} to ${at(burst.to, 50)}` : `at ${at(burst.from, 50)}`;
+    $('focus-title').textContent = burst ? `The burst: ${plural(burst.count, 'preemption')} ${when}; ${shown}` :
+      `Where the pool was fullest, at ${at(focus.peak_s, 50)}; ${shown}`;
 
     const lead = $('map-lead');
     if (worst) {
       lead.append(el('strong', {}, plural(summary.preemptions, 'preemption')),
-        `; the densest burst is at ${at(burst ? burst.from : focus.peak_s, 50)}. Worst victim: `,
+        burst ? `; the densest burst is ${whole(burst.count)} of them ${when}. ` : '. ', 'Worst victim, for it had most to compute again: ',
         el('strong', {}, `request ${worst.request}`), `, preempted ${plural(worst.preemptions, 'time')}, ` +
-        `with ${whole(worst.recomputed_tokens)} tokens computed again.`);
+        `${whole(worst.recomputed_tokens)} of all ${whole(summary.recomputed_tokens)} tokens computed again.`);
     } else {
       lead.append(`Nobody was preempted. At most ${whole(summary.blocks.peak_owned)} of ${whole(usable)} blocks were owned.`);
     }
@@ -528,20 +578,83 @@
     const seen = new Set(bytes_of(block_map.overview.states));
     for (const changes of history) for (const {state} of changes) seen.add(state);
     STATES.forEach((state, i) => {
-      if (seen.has(i) || (i !== SHARED && i !== IDLE)) key.append(key_item(state, STATE_TEXT[state]));
+      if (seen.has(i) || (i !== SHARED && i !== IDLE)) {
+        key.append(key_item(i === COMMITTED ? SHADES : state, STATE_TEXT[state]));
+      }
     });
     if (worst) {
       key.append(key_item('victim', victim === worst.request || victim < 0 ? `request ${worst.request}, the worst victim` :
         `the worst victim: request ${worst.request} of the whole run, request ${victim} of the burst`));
     }
-    $('map-note').textContent = 'Each row is one block, named by its number; shades of blue tell neighbouring owners ' +
-      'apart. Drag to zoom, double-click or press 0 for all, hold Ctrl or Shift and turn the wheel. ' +
-      `Of ${whole(usable)} blocks the whole run shows one in ${block_map.overview.blocks_per_lane}, ` +
-      `the burst ${blocks_per_lane > 1 ? `one in ${blocks_per_lane}` : 'all'}. ` +
-      'Every preemption is a tick above the map, however short.';
+    $('map-note').textContent = 'Each row is one block, named by its number. ' +
+      'Drag to zoom, double-click or press 0 for all, hold Ctrl or Shift and turn the wheel. ' +
+      'Every preemption is a tick above the map, however short; what is parked is drawn a few pixels wide at least. ' +
+      'Below the burst: how many blocks are held, of all, and how many are parked, on a scale of their own' +
+      (blocks_per_lane > 1 ? `; counted in its rows, times ${blocks_per_lane}.` : '.');
 
+    // How many blocks are so, after each change; several at one instant count as one.
+    const group_of = (state) => unowned(state) ? 0 : state === PARKED ? 2 : state === TAKEN ? 3 : 1;
+    const now = [0, 0, 0, 0];
+    for (const changes of history) now[group_of(changes[0].state)] += 1;
+    const counts = [{t: -Infinity, of: now.map((lanes) => lanes * usable / history.length)}];
+    history.flatMap((changes) => changes.slice(1).map((one, i) => ({t: one.t, from: changes[i].state, to: one.state})))
+      .sort((a, b) => a.t - b.t).forEach(({t, from, to}) => {
+        now[group_of(from)] -= 1;
+        now[group_of(to)] += 1;
+        if (counts[counts.length - 1].t === t) counts.pop();
+        counts.push({t, of: now.map((lanes) => lanes * usable / history.length)});
+      });
+    const counts_at = (t) => counts[Math.max(0, last_upto(counts, t, (one) => one.t))].of;
+
+    /** The counts, in two strips from `top`: all blocks, and the parked ones alone, so that they can be seen. */
+    function draw_counts(context, view, box, top) {
+      let n = Math.max(0, last_upto(counts, view.t0, (one) => one.t));
+      let parked_most = 1;
+      for (let i = n; i < counts.length && counts[i].t <= view.t1; ++i) parked_most = Math.max(parked_most, counts[i].of[2] + counts[i].of[3]);
+      const strips = [{y: top, most: usable, parts: [[3, 'taken'], [2, 'parked'], [1, 'committed']], text: 'held'},
+        {y: top + COUNTS_HEIGHT + COUNTS_GAP, most: parked_most, parts: [[3, 'taken'], [2, 'parked']], text: 'parked'}];
+      const per_pixel = (view.t1 - view.t0) / box.w;
+      const last = {taken: -Infinity, of: null};
+      for (const {y, most, text} of strips) {
+        context.fillStyle = colour('free');
+        context.fillRect(box.x, y, box.w, COUNTS_HEIGHT);
+        context.fillStyle = colour('soft');
+        context.textAlign = 'right';
+        context.textBaseline = 'middle';
+        context.fillText(whole(most), box.x - 6, y + 6);
+        context.fillText(text, box.x - 6, y + COUNTS_HEIGHT / 2 + 1);
+        context.fillText('0', box.x - 6, y + COUNTS_HEIGHT - 5);
+      }
+      const colours = {taken: colour('taken'), parked: colour('parked'), committed: colour('committed')};
+      for (let x = 0; x < box.w; ++x) {
+        // Of a pixel's instants the one with the most blocks taken, then parked.
+        const until = view.t0 + (x + 1) * per_pixel;
+        let {of} = counts[n];
+        while (n + 1 < counts.length && counts[n + 1].t < until) {
+          const next = counts[++n].of;
+          if (next[3] > of[3] || (next[3] === of[3] && next[2] > of[2])) of = next;
+        }
+        if (of[3] > 0) Object.assign(last, {taken: x, of});
+        else if (x - last.taken < 4) of = last.of;
+        for (const {y, most, parts} of strips) {
+          let bottom = y + COUNTS_HEIGHT;
+          for (const [group, name] of parts) {
+            const tall = of[group] / most * COUNTS_HEIGHT;
+            context.fillStyle = colours[name];
+            context.fillRect(box.x + x, bottom - tall, Math.min(1, box.w - x), tall);
+            bottom -= tall;
+          }
+        }
+      }
+      context.strokeStyle = colour('rule');
+      for (const {y} of strips) context.strokeRect(box.x - 0.5, y - 0.5, box.w + 1, COUNTS_HEIGHT + 1);
+    }
+
+    const at_home = within.filter((one) => one.t >= home.t0 && one.t <= home.t1).length;
+    const lines = Math.max(1, Math.min(at_home, LABEL_LINES));
     new Plane($('focus'), {
-      name: 'focus', height: 470, strip: 54, bounds, home, points: focus.changes,
+      name: 'focus', strip: 14 + lines * LABEL_HEIGHT, below: 2 * (COUNTS_HEIGHT + COUNTS_GAP), bounds, home, points: focus.changes,
+      height: 14 + lines * LABEL_HEIGHT + 392 + 2 * (COUNTS_HEIGHT + COUNTS_GAP) + BOTTOM, y_title: 'block number',
       label: 'Block map of the densest burst of preemptions.',
       y_label: (lane) => lane === Math.floor(lane) && lane < lanes ? whole(1 + lane * blocks_per_lane) : '',
       paint: (pixels, view) => {
@@ -549,7 +662,7 @@
         const scale_t = pixels.w / (view.t1 - view.t0);
         const scale_y = pixels.h / (view.y1 - view.y0);
         const first = Math.max(0, Math.floor(view.y0)), last = Math.min(lanes, Math.ceil(view.y1));
-        for (const marks of [false, true]) {  // what is short lies on top
+        for (const marks of [0, PARKED, TAKEN]) {  // what is short lies on top
           for (let lane = first; lane < last; ++lane) {
             const top = Math.max(0, Math.floor((lane - view.y0) * scale_y));
             const bottom = Math.min(pixels.h, Math.max(top + 1, Math.floor((lane + 1 - view.y0) * scale_y)));
@@ -557,11 +670,11 @@
             for (let i = Math.max(0, last_upto(changes, view.t0, (one) => one.t)); i < changes.length; ++i) {
               const {t, state, owner} = changes[i];
               if (t > view.t1) break;
-              if (let_go(state) !== marks) continue;
+              if ((let_go(state) ? state : 0) !== marks) continue;
               const until = i + 1 < changes.length ? changes[i + 1].t : Infinity;
               const left = Math.max(0, Math.floor((t - view.t0) * scale_t));
               const exact = Math.ceil((until - view.t0) * scale_t);
-              const right = Math.min(pixels.w, marks ? Math.max(left + (state === TAKEN ? 3 : 1), exact) : exact);
+              const right = Math.min(pixels.w, marks ? Math.max(left + Math.round((state === TAKEN ? 6 : 3) * pixels.ratio), exact) : exact);
               const paint = choose(state, owner, victim);
               for (let y = top; y < bottom; ++y) pixels.data.fill(paint, y * pixels.w + left, y * pixels.w + right);
             }
@@ -571,24 +684,22 @@
       decorate: (context, view, box) => {
         draw_ticks(context, view, box, 8);
         const x_of = (t) => box.x + (t - view.t0) / (view.t1 - view.t0) * box.w;
-        const seen = within.filter((one) => one.t >= view.t0 && one.t <= view.t1)
-          .sort((a, b) => (b.request === victim) - (a.request === victim) || b.blocks - a.blocks).slice(0, 12);
-        const taken = [[], []];  // what is written, by line
+        const chosen = within.filter((one) => one.t >= view.t0 && one.t <= view.t1)
+          .sort((a, b) => (b.request === victim) - (a.request === victim) || b.known - a.known).slice(0, lines);
+        const short = box.w < 500;
+        const labels = chosen.sort((a, b) => a.t - b.t).map((one) => {
+          const mine = one.request === victim;
+          const text = short ? `${one.request} lost ${plural(one.blocks, 'block')}` :
+            `${mine ? one.request === worst.request ? 'worst victim: ' : 'worst here: ' : ''}request ${one.request} lost ` +
+            `${plural(one.blocks, 'block')}, ${plural(one.known, 'token')} to recompute`;
+          return {x: x_of(one.t), text, mine, wide: context.measureText(text).width + 10};
+        });
         context.textBaseline = 'middle';
         context.textAlign = 'left';
-        for (const one of seen) {
-          const short = box.w < 500;
-          const mine = one.request === victim;
-          const text = short ? `${one.request}: ${one.blocks}` :
-            `request ${one.request}${mine ? one.request === worst.request ? ', worst victim' : ', worst of the burst' : ''}: ${plural(one.blocks, 'block')}`;
-          const wide = context.measureText(text).width + 10;
-          const x = x_of(one.t);
-          const left = Math.max(box.x, Math.min(x - wide / 2, box.x + box.w - wide));
-          const line = taken.findIndex((used) => used.every(([a, b]) => left > b + 4 || left + wide < a - 4));
-          if (line < 0) continue;
-          taken[line].push([left, left + wide]);
-          const y = line * 20 + 2;
-          context.strokeStyle = context.fillStyle = colour(mine ? 'victim' : 'taken');
+        pinfold.labels = arranged(labels, lines, box);
+        for (const {x, left, line, text, mine, wide} of pinfold.labels) {
+          const y = (lines - 1 - line) * LABEL_HEIGHT + 2;
+          context.strokeStyle = colour(mine ? 'victim' : 'taken');
           context.lineWidth = 1;
           context.beginPath();
           context.moveTo(x, y + 18);
@@ -602,8 +713,14 @@
           context.fillStyle = colour('ink');
           context.fillText(text, left + 5, y + 9.5);
         }
+        draw_counts(context, view, box, box.y + box.h + COUNTS_GAP);
       },
       describe: (t, y) => {
+        if (y === Infinity) {
+          const [free, held, parked, taken] = counts_at(t);
+          return `${blocks_per_lane > 1 ? 'about, ' : ''}at ${at(t, 1)}\nheld: ${whole(held)} blocks\nparked: ${whole(parked)}\n` +
+            `parked after a preemption: ${whole(taken)}\nfree: ${whole(free)}`;
+        }
         const lane = Math.floor(y);
         if (lane < 0 || lane >= lanes) return null;
         const changes = history[lane];
@@ -651,7 +768,7 @@
     }
     const begin_of = (row) => recording.timeline.bucket_s < 1e-6 ? row[0] : bucket_of(row) * recording.timeline.bucket_s;
     new Plane($('ledger'), {
-      name: 'ledger', height: 280, strip: 24, bounds, points: rows.length * layers.length,
+      name: 'ledger', height: 298, strip: 24, bounds, points: rows.length * layers.length, y_title: unit,
       label: 'Pool by state over time, stacked.',
       y_label: (value) => value >= 1e6 ? `${number(value / 1e6, 1)} M` : whole(value),
       paint: (pixels, view) => {
