@@ -137,7 +137,8 @@ def test_trace_errors_have_the_programs_words(program, tmp_path):
 # A copy whose end the host never learns of, and an engine whose copy lane does not wait for steps that still use a
 # block (configs/zoo/43_copy_lane.fence_unordered_writers.json): runs that end early by themselves.
 STALLS = {"workload": {"samples": 2}, "fault": {"copy_lost": 1}}
-BREAKS = {"engine__fence": "unordered_writers", "fork__copy_lane": "separate", "engine__num_blocks": 500}
+BREAKS = {"engine__fence": "unordered_writers", "fork__copy_lane": "separate", "engine__num_blocks": 900,
+          "prefix__reuse": "off"}  # a store refuses it
 
 
 def test_a_stall_carries_its_result(program, root):
