@@ -6,8 +6,8 @@
 namespace pinfold {
 
 /// An id that a pool issues: a block of B token positions, one state slot or draft slot, or a place in
-/// the host tier for one of the first two (one pool class manages them all). Id 0 is never issued: in a block table it means "no
-/// block", as a copy's destination "release only" (rule O2).
+/// the host tier for one of the first two (one pool class manages them all). Id 0 is never issued: in a
+/// block table it means "no block", as a copy's destination "release only" (rule O2).
 enum class BlockId : std::uint32_t {};
 inline constexpr BlockId kNoBlock{0};
 

@@ -51,8 +51,9 @@ enum class Verb : std::uint8_t {
   kEvict,  // idle ids lose their content and are free; the kAcquire or kSave that follows takes them
   // External store (src/scheduler/store.cc), where it is on. Ids come in pairs:
   kSave,  // from device to host; count: ids; aux: ticket of lane device-to-host; pool: of the device's ids.
-  // Each source gets an owner, each destination (free until now) its first; all are holds, which a
-  // kUnpark of that ticket ends. A state slot is read ahead of the next step, behind all before
+  // Each destination (free until now) gets its first owner, and each block a further one; all are holds,
+  // which a kUnpark of that ticket ends. A state slot gets none: its next step copies it into its buffer,
+  // ahead of its rows and behind all steps before, and the save reads that
   kLoad,  // from host to device, behind the kAcquire that took the destinations; count: ids; aux: ticket
   // of lane host-to-device; pool: of the device's ids. Each source gets an owner that is a hold
   kStored,  // host ids that can be found from here on, behind the kPassed of their save; count: ids

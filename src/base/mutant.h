@@ -1,5 +1,5 @@
 #pragma once
-// Mutants: named ownership bugs of at most three lines each, for `pinfold-mutants`. That program is the
+// Mutants: named ownership bugs of a few lines each, for `pinfold-mutants`. That program is the
 // same sources compiled a second time with PINFOLD_MUTANTS and without checks; it proves that the
 // outside checks find what they are there for. In the library mutant_is() is constant false and a
 // marker leaves no instruction behind.

@@ -71,8 +71,8 @@ class Scheduler {
   void on_lost(Lane lane, Ticket ticket) { core_.on_lost(lane, ticket); }
 
   /// Copies between device and host queued since the last clear_transfers(), in order; each is reported
-  /// by on_passed() of its lane. A state's save is never reported before the result of the step ahead of
-  /// its copies. Empty without a store (options().host_block_ids).
+  /// by on_passed() of its lane. A state's save is never reported before the result of the step before
+  /// the one that stages it (Transfer::after). Empty without a store (options().host_block_ids).
   std::span<const Transfer> transfers() const { return core_.transfers(); }
   void clear_transfers() { core_.clear_transfers(); }
 

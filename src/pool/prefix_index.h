@@ -5,8 +5,8 @@
 // A node stands for the content of one block behind the content of all nodes above it, so a path from
 // the root is a prefix. A node is found by (parent, key, rows) and all three are compared: neither a
 // collision of hashes nor a key under another parent ever hits. The first block that was attached to a
-// node is its block; a node outlives its block while nodes below it, the host or a sequence refer to it, so what
-// follows an evicted block is found again once that content has been computed again.
+// node is its block; a node outlives its block while nodes below it, the host or a sequence refer to it,
+// so what follows an evicted block is found again once that content has been computed again.
 //
 // Node numbers depend on history and reach no result; chain_of() names a node's content.
 

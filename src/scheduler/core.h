@@ -286,7 +286,7 @@ class Core {
   std::uint32_t steady_rows_ = 0;
   std::uint64_t steady_context_ = 0;  // sum of C + F over steady rows
 
-  // A save that was queued: of which content, to where, and which step's copies stage it (a state's).
+  // A save that was queued: of which content, to where, and which step stages it (a state's).
   struct Save {
     Ticket ticket{};
     PrefixNode node = kNoNode;

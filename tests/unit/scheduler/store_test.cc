@@ -33,12 +33,13 @@ std::string host_idle(const Engine& engine, PoolKind pool = PoolKind::kHostBlock
   return text(engine.scheduler().pools().of(pool).idle_list());
 }
 
-/// A's text of nine tokens lies on the host and nowhere else: B's request without keys took all blocks.
-void save_and_forget(Engine& engine) {
-  engine.add(kA, known(9, 1), Text(1, 2));
+/// A's text of nine tokens, or of as many as `blocks` whole ones and one more, lies on the host and nowhere
+/// else: B's request without keys took all blocks of the device.
+void save_and_forget(Engine& engine, std::uint32_t blocks = 2) {
+  engine.add(kA, known(4 * blocks + 1, 1), Text(1, blocks));
   engine.drain();
   engine.pass_save();
-  engine.add(kB, known(16, 1));
+  engine.add(kB, known(4 * engine.available(), 1));
   engine.drain();
 }
 
@@ -95,11 +96,7 @@ TEST_CASE("store: a hit on the host takes the whole demand and is loaded before 
 TEST_CASE("store: only whole pieces up to a boundary are loaded, and the last token never is") {
   for (const auto& [prompt, rows] : {std::pair{8u, 0u}, {9u, 8u}, {16u, 8u}, {17u, 16u}}) {
     Engine engine(store_with(6, 8));
-    engine.add(kA, known(17, 1), Text(1, 4));
-    engine.drain();
-    engine.pass_save();
-    engine.add(kB, known(24, 1));
-    engine.drain();
+    save_and_forget(engine, 4);
     engine.add(kC, known(prompt, 1), Text(1, 4));
     engine.plan();
     const std::uint32_t asked = prompt;
@@ -172,11 +169,7 @@ TEST_CASE(
 TEST_CASE(
     "store (B32): what is being loaded is not evicted; a save without room does not take place") {
   Engine engine(store_with(6, 2));
-  engine.add(kA, known(9, 1), Text(1, 2));
-  engine.drain();
-  engine.pass_save();
-  engine.add(kB, known(24, 1));
-  engine.drain();
+  save_and_forget(engine);
   engine.add(kC, known(9, 1), Text(1, 2));
   engine.add(kD, known(9, 1), Text(2, 2));
   engine.plan();
@@ -221,11 +214,7 @@ TEST_CASE("store: a save that is given up leaves nothing that could be found") {
 TEST_CASE(
     "store (B43): who grows waits for a load rather than for a victim that could give nothing") {
   Engine engine(store_with(6, 8));
-  engine.add(kA, known(9, 1), Text(1, 2));
-  engine.drain();
-  engine.pass_save();
-  engine.add(kB, known(24, 1));
-  engine.drain();
+  save_and_forget(engine);
   engine.add(kC, known(8, 8));  // two blocks; the third at position 8, the fourth at 12
   engine.step();
   engine.add(kD, known(9, 4), Text(1, 2));  // three blocks, two of them loaded
@@ -245,11 +234,7 @@ TEST_CASE(
 
 TEST_CASE("store (B47): who has its load runs on, whatever the head of the queue waits for") {
   Engine engine(store_with(7, 8));
-  engine.add(kA, known(9, 1), Text(1, 2));
-  engine.drain();
-  engine.pass_save();
-  engine.add(kB, known(28, 1));
-  engine.drain();
+  save_and_forget(engine);
   engine.add(kC, known(9, 4), Text(1, 2));
   engine.plan();
   engine.add(kD, known(24, 1));  // six blocks, of which two are lacking
