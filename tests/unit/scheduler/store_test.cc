@@ -281,6 +281,59 @@ TEST_CASE("store with state (B77, B79): a prefix is found up to the last boundar
   engine.drain();
 }
 
+/// A's text of 18 tokens has gone through: blocks of 16 rows are on the device and on the host, the state of
+/// row 16 is on the host.
+void save_state(Engine& engine) {
+  engine.add(kA, known(18, 1), Text(1, 4));
+  engine.drain();
+  engine.pass_save();
+  engine.pass_save();
+}
+
+TEST_CASE("store with state: a victim that had not begun owes nothing of its load") {
+  Engine engine(states_with(6, 3, 8, 4));
+  save_state(engine);
+  engine.add(kB, known(17, 1), Text(1, 4));
+  engine.add(kC, known(4, 3));
+  engine.plan();
+  CHECK(engine.phase(kB) == "loading");
+  CHECK(engine.chunks() == "2[0,4)!");
+  engine.finish_step();
+  engine.pass_load();
+  CHECK(engine.counts(kB) == "H 17 C 16 F 0");
+  engine.plan();  // C's second block: all six are owned, and B joined last
+  CHECK(engine.waiting() == "[1]");
+  engine.finish_step();
+  engine.step();
+  engine.plan();
+  CHECK(engine.phase(kB) == "loading");
+  engine.lose_load();
+  engine.plan();
+  CHECK(engine.chunks() == "1[0,17)!");  // the state of its last boundary, 16, is kept already
+  CHECK(engine.last_plan().recovered_rows == 0);
+  engine.finish_step();
+  engine.drain();
+}
+
+TEST_CASE("store with state: a fork gets no state whose recovered rows have not been planned") {
+  Engine engine(states_with(20, 4, 8, 4));
+  save_state(engine);
+  engine.add(kB, known(17, 4), Text(1, 4));
+  engine.plan();
+  engine.pass_load();
+  CHECK(engine.counts(kB) == "H 17 C 16 F 0");
+  engine.fork(kB, kC, known(17, 1));
+  CHECK(engine.stats().forks_missed == 1);  // an ordinary request, without keys: nothing to load
+  engine.plan();
+  CHECK(engine.chunks() == "1[16,17)! 2[0,17)!");
+  CHECK(engine.last_plan().recovered_rows == 3);
+  engine.fork(kB, SequenceId{3}, known(18, 1));
+  CHECK(engine.stats().forks_missed == 1);  // it waits until those rows have come
+  engine.finish_step();
+  engine.drain();
+  CHECK(engine.stats().forks == 1);
+}
+
 TEST_CASE("store with state: a failed step's copies keep no state, and a busy buffer saves none") {
   Engine engine(states_with(10, 1, 8, 4));
   engine.add(kA, known(17, 1), Text(1, 4));
