@@ -9,6 +9,7 @@
 #include "sim/trace/decimal_number.h"
 #include "sim/trace/json_walk.h"
 #include "sim/trace/table_schema.h"
+#include "sim/trace/time_sum.h"
 
 namespace pinfold::sim {
 
@@ -156,7 +157,8 @@ RowReader::Step DynamoRows::read(const Line& line, TraceRequest& request) {
     throw JsonTraceMistake{nullptr, {}, error->found, error->expected, {}};
   }
   if (request.session != kNoSession) {
-    const std::int64_t end = request.arrival_ns + event.total_ns.value_or(0);
+    const std::int64_t end =
+        time_sum(request.arrival_ns, event.total_ns.value_or(0)).value_or(kNeverNs);
     const auto [before, first] = ends_.try_emplace(request.session, end);
     if (!first) {
       request.delay_ns = std::max<std::int64_t>(0, request.arrival_ns - before->second);

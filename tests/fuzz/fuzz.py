@@ -4,7 +4,7 @@
   fuzz.py FOLDER [--seconds N] [--only TARGET] [--keep FOLDER]
 
 FOLDER is a build folder with -Dfuzz=enabled. Prints for each target the edges reached, the corpus before and
-after, and inputs tried; what it finds stays in FOLDER/found. `--keep` leaves the grown corpora, reduced to
+after, inputs tried, and the processor's seconds beside the clock's; what it finds stays in FOLDER/found. `--keep` leaves the grown corpora, reduced to
 inputs that reach something new, in a folder. The repository's corpus is never written.
 """
 
@@ -12,6 +12,7 @@ import argparse
 import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -31,6 +32,12 @@ STATUS = re.compile(r"^#(\d+)\s+\w+\s+cov: (\d+) ft: \d+ corp: (\d+)/(\S+)", re.
 LENGTH_MAX = 4096  # bytes of one input: what readers get wrong fits into that
 
 
+def processor_seconds():
+    """Of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def fuzz(build, target, seconds, keep):
     """True if nothing was found."""
     folders, lessons = TARGETS[target]
@@ -43,8 +50,10 @@ def fuzz(build, target, seconds, keep):
         command = [program, scratch, *seeds, *(ROOT / lesson for lesson in lessons),
                    f"-max_total_time={seconds}", f"-max_len={LENGTH_MAX}", "-timeout=20", "-rss_limit_mb=3000",
                    f"-artifact_prefix={found}/", "-print_final_stats=1", "-seed=1"]
+        used = processor_seconds()
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
                               env=os.environ | {"ASAN_OPTIONS": "quarantine_size_mb=8"})
+        used = processor_seconds() - used
         if keep:
             kept = keep / target
             kept.mkdir(parents=True, exist_ok=True)
@@ -52,8 +61,8 @@ def fuzz(build, target, seconds, keep):
                            capture_output=True, check=False)
     status = STATUS.findall(done.stderr)
     tried, edges, corpus, size = status[-1] if status else ("0", "0", "0", "0b")
-    print(f"{target:10} {edges:>6} edges, corpus {before} -> {corpus} ({size}), {tried} inputs in {seconds} s",
-          flush=True)
+    print(f"{target:10} {edges:>6} edges, corpus {before} -> {corpus} ({size}), {tried} inputs in {seconds} s "
+          f"({used:.0f} s of the processor)", flush=True)
     if done.returncode == 0:
         return True
     print(done.stderr[-4000:])
