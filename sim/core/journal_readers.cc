@@ -45,17 +45,7 @@ void JournalReaders::tell_observer(std::int64_t now_ns) {
   if (!records.empty()) observer_->on_records(records, now_ns);
 }
 
-// What happened since the last time happened at this one: time stands still until it is told.
-void JournalReaders::tell_ledger() {
-  if (!ledger_) return;
-  ledger_->consume(scheduler_.journal().unread().subspan(ledger_told_));
-  ledger_told_ = scheduler_.journal().unread().size();
-}
-
-void JournalReaders::drain(std::int64_t now_ns) {
-  if (observer_ != nullptr) tell_observer(now_ns);
-  if (scheduler_.journal().unread().size() >= kDrainBytes) drain_all();
-  if (audit_every_ == 0) return;
+void JournalReaders::audit() {
   const std::uint64_t due = scheduler_.journal().events() / audit_every_;
   if (due == audits_) return;
   audits_ = due;

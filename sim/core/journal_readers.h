@@ -49,7 +49,11 @@ class JournalReaders {
   }
 
   /// Clears the journal once it is long enough, and audits where one is due. Between two verbs only.
-  void drain(std::int64_t now_ns);
+  void drain(std::int64_t now_ns) {
+    if (observer_ != nullptr) tell_observer(now_ns);
+    if (scheduler_.journal().unread().size() >= kDrainBytes) drain_all();
+    if (audit_every_ > 0) audit();
+  }
 
   /// The ledger takes in what happened at the last instant.
   void close_ledger(RunResult& result);
@@ -61,7 +65,13 @@ class JournalReaders {
 
  private:
   void tell_observer(std::int64_t now_ns);
-  void tell_ledger();
+  // What happened since the last time happened at this one: time stands still until it is told.
+  void tell_ledger() {
+    if (!ledger_) return;
+    ledger_->consume(scheduler_.journal().unread().subspan(ledger_told_));
+    ledger_told_ = scheduler_.journal().unread().size();
+  }
+  void audit();
   void drain_all();
   void drain_timed();
   void take_findings(RunResult& result) const;

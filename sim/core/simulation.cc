@@ -116,7 +116,7 @@ void Simulation::plan() {
   readers_.watch().after_plan(scheduler_, plan_);
   readers_.plan(plan_, now_);
   waits_.refuse(plan_.cause);
-  note_left();
+  if (!plan_.left.empty()) note_left();
   note_admitted();
   if (requeues() != requeued) note_requeued(unread, true);
   if (!scheduler_.ended().empty()) take_ends();
@@ -142,12 +142,6 @@ void Simulation::stop_waiting(Member& member) {
   if (member.waiting_since_ns == kNotYet) return;
   member.waited_ns += now_ - member.waiting_since_ns;
   member.waiting_since_ns = kNotYet;
-}
-
-// Events that put a sequence into the queue again.
-std::uint64_t Simulation::requeues() const {
-  const SchedulerStats& stats = scheduler_.stats();
-  return stats.preemptions + stats.sharing_lost + stats.forks_missed + stats.loads_lost;
 }
 
 // Neither a plan nor a result names who was put into the queue again; the journal does, in what was
@@ -198,8 +192,8 @@ void Simulation::launch() {
   frame.step = step;
   frame.planned_ns = planned_ns;
   frame.going_on = figures_.windowed() ? rows_counted_ : plan_.decode_rows - plan_.joined.size();
-  note_joined(frame);
-  note_last_chunks(frame);
+  if (!plan_.joined.empty()) note_joined(frame);
+  if (!plan_.chunks.empty()) note_last_chunks(frame);
   if (drafting()) {
     frame.rows = batch_;
     for (const Drafted& row : plan_.drafted) {

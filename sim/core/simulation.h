@@ -54,7 +54,11 @@ class Simulation {
   void plan();
   void note_admitted();
   void stop_waiting(Member& member);
-  std::uint64_t requeues() const;
+  /// Events that put a sequence into the queue again.
+  std::uint64_t requeues() const {
+    const SchedulerStats& stats = scheduler_.stats();
+    return stats.preemptions + stats.sharing_lost + stats.forks_missed + stats.loads_lost;
+  }
   void note_requeued(std::size_t from, bool by_plan);
   void note_left();
   void launch();
@@ -73,7 +77,10 @@ class Simulation {
   void begun(SequenceId id, Member& member, std::int64_t since_ns, Answer answer);
   void release_forks();
   void fork_samples(std::uint64_t number, LiveRequest& request);
-  void take_aborts();
+  void take_aborts() {
+    std::uint64_t number = 0;
+    while (arrivals_.take_abort(now_, number)) abort_request(number);
+  }
   void abort_request(std::uint64_t number);
   void abort_storm(std::uint64_t step);
   void take_ends();

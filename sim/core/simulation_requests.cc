@@ -139,11 +139,6 @@ void Simulation::fork_samples(std::uint64_t number, LiveRequest& request) {
   }
 }
 
-void Simulation::take_aborts() {
-  std::uint64_t number = 0;
-  while (arrivals_.take_abort(now_, number)) abort_request(number);
-}
-
 void Simulation::abort_request(std::uint64_t number) {
   LiveRequest* const request = requests_.find(number);
   if (request == nullptr) return;
@@ -168,7 +163,7 @@ void Simulation::abort_request(std::uint64_t number) {
 // Every so many steps many clients give up at once.
 void Simulation::abort_storm(std::uint64_t step) {
   const FaultConfig& fault = config_.fault;
-  if (fault.abort_storm_permille == 0 || step % fault.abort_storm_steps != 0) return;
+  if (step % fault.abort_storm_steps != 0) return;
   std::vector<std::uint64_t> hit;
   requests_.for_each([&](std::uint64_t number, LiveRequest&) {
     if (storm_hits(config_, step, number)) hit.push_back(number);

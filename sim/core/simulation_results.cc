@@ -12,7 +12,7 @@ void Simulation::complete() {
   Frame& frame = frames_.pop();
   advance_to(std::max(now_, frame.done_ns));
   fences_.pass(now_, scheduler_);
-  const bool fails = !frame.failed && step_fails(config_, frame.step);
+  const bool fails = steps_fail(config_.fault) && !frame.failed && step_fails(config_, frame.step);
   exceptions_.clear();
   if (fails) {
     void_steps(frame);
@@ -37,10 +37,10 @@ void Simulation::complete() {
       if (member != nullptr) member->last_token_ns = now_;
     }
     last_result_ns_ = now_;
-    fork_after(frame);
+    if (!frame.last_chunks.empty()) fork_after(frame);
   }
   readers_.complete(frame.step, frame.planned_ns, now_);
-  abort_storm(frame.step);
+  if (config_.fault.abort_storm_permille > 0) abort_storm(frame.step);
   readers_.drain(now_);
 }
 

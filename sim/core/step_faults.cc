@@ -6,11 +6,6 @@
 
 namespace pinfold::sim {
 
-bool is_given(const FaultConfig& fault, FaultKind kind, std::uint64_t step) {
-  return std::any_of(fault.given.begin(), fault.given.end(),
-                     [&](const Fault& one) { return one.kind == kind && one.step == step; });
-}
-
 std::int64_t given_delay_ns(const FaultConfig& fault, std::uint64_t step) {
   std::int64_t delay_ns = 0;
   for (const Fault& one : fault.given) {

@@ -8,12 +8,21 @@
 namespace pinfold::sim {
 
 /// Whether the configuration names this fault for this step.
-bool is_given(const FaultConfig& fault, FaultKind kind, std::uint64_t step);
+inline bool is_given(const FaultConfig& fault, FaultKind kind, std::uint64_t step) {
+  for (const Fault& one : fault.given) {
+    if (one.kind == kind && one.step == step) return true;
+  }
+  return false;
+}
 
 /// What the configuration adds to the copies of this step.
 std::int64_t given_delay_ns(const FaultConfig& fault, std::uint64_t step);
 
-/// Whether this step commits nothing: named, or drawn from the seed.
+/// Whether any step may fail ...
+inline bool steps_fail(const FaultConfig& fault) {
+  return !fault.failed_steps.empty() || fault.step_failed_permille > 0;
+}
+/// ... and whether this one does: named, or drawn from the seed. It commits nothing.
 bool step_fails(const RunConfig& config, std::uint64_t step);
 
 /// Whether the storm of this step makes the client of this request give up, drawn from the seed.
