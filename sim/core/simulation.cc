@@ -62,9 +62,8 @@ void Simulation::loop() {
     if (may_plan && !in_flight && scheduler_.unfinished() > 0 && !awaits) {
       if (const std::string what = blockade(); !what.empty()) return stall(what);
     }
-    if (passes_without_progress_ >
-        4 * std::uint64_t{scheduler_.running_count() + scheduler_.waiting_count()} + 64) {
-      return stall("steps run without progress");
+    if (progress_.stands_still(scheduler_.running_count() + scheduler_.waiting_count())) {
+      return stall(progress_.text());
     }
     // A client may be heard at once only if the overlap has room for another step.
     const std::int64_t client_ns = std::min(arrivals_.next_ns(), arrivals_.next_abort_ns());
@@ -123,8 +122,7 @@ void Simulation::plan() {
   waits_.set_waiting(scheduler_.waiting_count());
   if (!plan_.empty) {
     const std::uint64_t redone = scheduler_.stats().recomputed_rows - recomputed;
-    const bool progress = plan_.decode_rows > 0 || plan_.prompt_rows > redone;
-    passes_without_progress_ = progress ? 0 : passes_without_progress_ + 1;
+    progress_.pass(plan_.decode_rows > 0 || plan_.prompt_rows > redone);
     launch();
   }
   if (store_.on()) store_.queue(scheduler_, now_, staged_ns_);
@@ -152,6 +150,12 @@ void Simulation::note_requeued(std::size_t from, bool by_plan) {
     Record record;
     std::memcpy(&record, bytes.data() + at, sizeof record);
     at += sizeof record + ids_after(record) * sizeof(BlockId);
+    if (record.verb == Verb::kAcquire || record.verb == Verb::kSitOut) {
+      progress_.take(record.sequence);
+    }
+    if (record.verb == Verb::kPreempt || record.verb == Verb::kDemote) {
+      progress_.requeue(record.sequence);
+    }
     const bool requeued = record.verb == Verb::kPreempt || record.verb == Verb::kDemote ||
                           record.verb == Verb::kForkMissed;
     Member* const member = requeued ? members_.find(record.sequence) : nullptr;
@@ -271,6 +275,7 @@ void Simulation::pass_transfers() {
 }
 
 void Simulation::stall(const std::string& what) {
+  waits_.account(now_, observer_);  // what still waits has waited until now
   result_.verdict = Verdict::kStall;
   result_.stall = stall_report(scheduler_, what);
   result_.verdict_detail = describe(*result_.stall);

@@ -13,6 +13,7 @@
 #include "sim/core/live_request.h"
 #include "sim/core/live_window.h"
 #include "sim/core/prefix_keys.h"
+#include "sim/core/progress_watch.h"
 #include "sim/core/request_figures.h"
 #include "sim/core/simulate.h"
 #include "sim/core/stops.h"
@@ -146,7 +147,7 @@ class Simulation {
   std::int64_t first_ns_ = 0;   // first arrival
   std::int64_t last_result_ns_ = 0;
   std::int64_t last_end_ns_ = 0;
-  std::uint64_t passes_without_progress_ = 0;
+  ProgressWatch progress_;
   Wide owned_ns_ = 0;  // blocks owned, over time
   std::uint64_t loading_ns_ = 0;
 };

@@ -284,6 +284,7 @@ void RequestTimeline::enqueue(Sequence& sequence, std::int64_t since_ns) {
 }
 
 void RequestTimeline::on_wait(Cause cause, std::int64_t from_ns, std::int64_t to_ns) {
+  tell_loads(to_ns);
   for (Sequence& sequence : sequences_) {
     if (!sequence.queued) continue;
     // A plan sees what has arrived by its time; what comes behind it waits for the step.
@@ -337,10 +338,7 @@ void RequestTimeline::on_records(std::span<const std::byte> records, std::int64_
         events_.back().a = 1;  // what it is demoted for
     }
   }
-  // What is said of a load that has not ended reaches up to here.
-  for (const Sequence& sequence : sequences_) {
-    if (sequence.loads_in != kNoEvent) events_[sequence.loads_in].load.end_ns = now_ns;
-  }
+  tell_loads(now_ns);
 }
 
 void RequestTimeline::take(Sequence& sequence, const Record& record, std::int64_t now_ns) {
@@ -408,6 +406,13 @@ void RequestTimeline::take(Sequence& sequence, const Record& record, std::int64_
       return;
     }
     default: return;
+  }
+}
+
+// What is said of a load that has not ended reaches up to here.
+void RequestTimeline::tell_loads(std::int64_t now_ns) {
+  for (const Sequence& sequence : sequences_) {
+    if (sequence.loads_in != kNoEvent) events_[sequence.loads_in].load.end_ns = now_ns;
   }
 }
 

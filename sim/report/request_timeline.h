@@ -85,6 +85,7 @@ class RequestTimeline final : public RunObserver {
   };
 
   void take(Sequence& sequence, const Record& record, std::int64_t now_ns);
+  void tell_loads(std::int64_t now_ns);
   void take_load(Sequence& sequence, const StoreLoad& load);
   void take_answer(Sequence& sequence, const Record& record, std::int64_t now_ns);
   void enqueue(Sequence& sequence, std::int64_t since_ns);

@@ -151,6 +151,7 @@ void RunRecorder::on_records(std::span<const std::byte> records, std::int64_t no
     if (refused == nullptr) continue;  // it was taken in first, and its end has come
     refused->waited_ns = {};
     refused->waits_from.reset();
+    refused->since_ns = now_ns;  // it waited for nothing, however late it was heard
     end(sequence, EndReason::kNever, 0);
   }
   refused_.clear();
@@ -793,7 +794,7 @@ std::optional<FileFailure> RunRecorder::finish(const LatencyStats& inter_token) 
     Request& request = requests_[unfinished.request];
     for (std::size_t i = 0; i < kWaits; ++i) request.waited_ns[i] += unfinished.waited_ns[i];
     if (const auto loading = loads_.pending().find(sequence); loading != loads_.pending().end()) {
-      request.loading_ns += now_.at_ns - loading->second.since_ns;
+      request.loading_ns += std::max(now_.at_ns, waits_upto_ns_) - loading->second.since_ns;
     }
     if (unfinished.track != TrackId{}) end_attempt(unfinished);
   }
