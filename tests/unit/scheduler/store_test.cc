@@ -277,6 +277,7 @@ TEST_CASE("store with state (B77, B79): a prefix is found up to the last boundar
   CHECK(engine.last_plan().recovered_rows == 3);
   CHECK(engine.stats().prefix_hits == 16);
   CHECK(engine.stats().loaded_states == 1);
+  CHECK(engine.stats().loaded_rows == 0);  // all of them were shared on the device
   engine.finish_step();
   engine.drain();
 }
@@ -348,6 +349,81 @@ TEST_CASE("store with state: a failed step's copies keep no state, and a busy bu
   CHECK(engine.scheduler().pools().of(PoolKind::kHostStates).available() == BlockCount(4));
   engine.drain();
   CHECK(engine.saves() == "3: state 1>2");
+}
+
+TEST_CASE("store: what a load brought can be found at once, before its request has run") {
+  Engine engine(store_with(8, 8));
+  save_and_forget(engine);
+  engine.add(kC, known(9, 4), Text(1, 2));
+  engine.plan();
+  engine.pass_load();
+  engine.add(kD, known(9, 4), Text(1, 2));
+  engine.plan();
+  CHECK(engine.chunks() == "2[8,9)! 3[8,9)!");
+  CHECK(engine.stats().loads == 1);
+  engine.finish_step();
+  engine.drain();
+}
+
+TEST_CASE("store (B1): the journal tells that a request starts over when its load was lost") {
+  Engine engine(store_with(8, 8));
+  save_and_forget(engine);
+  engine.add(kC, known(9, 4), Text(1, 2));
+  engine.plan();
+  const std::size_t before = engine.records().size();
+  engine.lose_load();
+  std::size_t demoted = 0;
+  const std::vector<Record> records = engine.records();
+  for (std::size_t n = before; n < records.size(); ++n) {
+    const Record& record = records[n];
+    if (record.verb == Verb::kDemote && record.sequence == value_of(kC) && record.count == 9) {
+      ++demoted;
+    }
+  }
+  CHECK(demoted == 1);
+  engine.drain();
+}
+
+TEST_CASE("store with state: rows that are recovered use up the budget of their step") {
+  Engine engine(states_with(40, 3, 8, 4));  // 64 rows a step, of which 3 are recovered
+  save_state(engine);
+  engine.add(kB, known(90, 1), Text(1, 4));
+  engine.plan();
+  engine.pass_load();
+  engine.add(kC, known(8, 1));
+  engine.plan();
+  CHECK(engine.chunks() == "1[16,77)");
+  engine.finish_step();
+  engine.drain();
+}
+
+TEST_CASE("store with state: a request that starts over owes nothing of the load it lost") {
+  SchedulerOptions options = states_with(6, 3, 8, 4);
+  options.token_budget = TokenCount(16);
+  Engine engine(options);
+  save_state(engine);
+  engine.add(kB, known(17, 1), Text(1, 4));
+  engine.plan();
+  engine.lose_load();
+  engine.plan();
+  CHECK(engine.chunks() == "1[0,16)");
+  engine.finish_step();
+  engine.plan();  // C is 16 again, by rows of its own
+  CHECK(engine.chunks() == "1[16,17)!");
+  CHECK(engine.last_plan().recovered_rows == 0);
+  engine.finish_step();
+  engine.drain();
+}
+
+TEST_CASE("store with state: a steady row saves the state of the boundary that it crosses") {
+  Engine engine(states_with(10, 1, 8, 4));
+  engine.add(kA, known(6, 8), Text(1, 2));
+  engine.steps(3);  // positions 6 and 7 are decode rows
+  CHECK(engine.counts(kA) == "H 9 C 8 F 0");
+  engine.plan();
+  CHECK(engine.stages() == "slot 1>1:8");
+  engine.finish_step();
+  engine.drain();
 }
 
 TEST_CASE("store: impossible settings and tickets are refused") {
