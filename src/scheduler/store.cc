@@ -179,11 +179,12 @@ void Core::save_blocks(Sequence& sequence) {
   for (std::uint32_t entry = prefix.saved; entry < end; ++entry) {
     const PrefixNode content = nodes[entry - prefix.saved];
     if (prefixes_.is_saved(content, PoolKind::kHostBlocks)) continue;
-    if (host.available().value == 0) {
+    const BlockId from = sequence.table[entry];
+    // An id counts a bounded number of owners.
+    if (host.available().value == 0 || !pools_.blocks().can_pin(std::span(&from, 1))) {
       ++stats_.saves_refused;
       continue;
     }
-    const BlockId from = sequence.table[entry];
     BlockId to = kNoBlock;
     if (host.take(std::span(&to, 1)) > 0) {
       forget_on_host(sequence, PoolKind::kHostBlocks, std::span(&to, 1));

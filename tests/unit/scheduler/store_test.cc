@@ -426,6 +426,30 @@ TEST_CASE("store with state: a steady row saves the state of the boundary that i
   engine.drain();
 }
 
+TEST_CASE("store: a block with as many owners as an id can count is not saved") {
+  SchedulerOptions options = store_with(7, 8);
+  options.store_interval = TokenCount(4);
+  options.max_sequences = 1;
+  Scheduler scheduler(options);
+  const std::vector<std::uint64_t> keys{7};
+  StepPlan plan;
+  const auto step = [&] {
+    scheduler.plan_step(plan);
+    scheduler.on_step_complete({plan.step, false, nullptr, 0});
+  };
+  scheduler.add(kA, known(2, 5), {keys, TokenCount(0), 0});
+  step();
+  // 65,534 forks pin the block of rows 0 and 1, which A goes on to fill: with A as many as 16 bits count.
+  for (std::uint32_t id = 1; id <= 65'534; ++id) scheduler.fork(kA, SequenceId{id}, known(2, 5));
+  step();
+  CHECK(scheduler.stats().saves_refused == 0);
+  step();  // C is 4, a boundary
+  CHECK(scheduler.stats().published == 1);
+  CHECK(scheduler.stats().saves_refused == 1);
+  CHECK(scheduler.transfers().empty());
+  scheduler.audit();
+}
+
 TEST_CASE("store: impossible settings and tickets are refused") {
   SchedulerOptions options = store_with(4, 8);
   options.store_interval = TokenCount(6);
