@@ -285,6 +285,7 @@ void RequestTimeline::enqueue(Sequence& sequence, std::int64_t since_ns) {
 
 void RequestTimeline::on_wait(Cause cause, std::int64_t from_ns, std::int64_t to_ns) {
   tell_loads(to_ns);
+  waits_upto_ns_ = to_ns;
   for (Sequence& sequence : sequences_) {
     if (!sequence.queued) continue;
     // A plan sees what has arrived by its time; what comes behind it waits for the step.
@@ -396,6 +397,8 @@ void RequestTimeline::take(Sequence& sequence, const Record& record, std::int64_
       enqueue(sequence, now_ns);
       return;
     case Verb::kEnd: {
+      // Waits were told up to now before it was heard of.
+      if (sequence.queued && waits_upto_ns_ >= now_ns) add_wait(sequence, Wait::kStep, now_ns);
       TimelineEvent& event = add(sequence, Kind::kEnd, now_ns);
       // A sample's first token came out of the prompt's step.
       event.a = std::uint64_t{record.count} + (sequence.sample > 0 ? 1 : 0);

@@ -564,6 +564,10 @@ void RunRecorder::end(std::uint32_t sequence, EndReason reason, std::uint32_t em
       departed_.push_back({number, found->since_ns, found->waits_from});
       ++request.unsettled;
     } else {
+      // Waits were told up to now before it was heard of.
+      if (found->phase == Phase::kWaiting && !found->waits_from) {
+        found->waited_ns[static_cast<std::size_t>(Wait::kStep)] += now_.at_ns - found->since_ns;
+      }
       add_waits(*found);
     }
     leave_queue(*found);
