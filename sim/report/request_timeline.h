@@ -98,7 +98,7 @@ class RequestTimeline final : public RunObserver {
   std::vector<Sequence> sequences_;    // by sample
   std::int64_t arrival_ns_ = 0;
   std::int64_t waits_upto_ns_ = 0;  // what was told of waits reaches up to here
-  std::uint64_t steps_ = 0;  // dispatched so far
+  std::uint64_t steps_ = 0;         // dispatched so far
   StoreLoads loads_;
 };
 
