@@ -75,13 +75,15 @@ Enum one_of(const std::string& flag, const std::string& text,
 }
 
 /// A count that may be 0.
-std::uint32_t tokens_of(const std::string& flag, const std::string& text, std::uint32_t least) {
+std::uint32_t tokens_of(const std::string& flag, const std::string& text, std::uint32_t least,
+                        std::uint32_t most = UINT32_MAX) {
   std::uint32_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, failure] = std::from_chars(text.data(), end, value);
-  if (failure != std::errc() || stop != end || value < least) {
+  if (failure != std::errc() || stop != end || value < least || value > most) {
     throw UsageError{flag + ": found " + in_quotes(text) + ", expected a number of tokens from " +
-                     std::to_string(least)};
+                     std::to_string(least) +
+                     (most == UINT32_MAX ? "" : " to " + std::to_string(most))};
   }
   return value;
 }
@@ -245,7 +247,7 @@ class TraceFlags {
     options.reader.format = format_;
     if (given("--columns")) options.reader.columns = value_of(parse_column_names(columns_));
     if (given("--id-block")) {
-      options.reader.id_block = tokens_of("--id-block", id_block_, 1);
+      options.reader.id_block = tokens_of("--id-block", id_block_, 1, kIdBlockMost);
     }
     if (given("--on-unordered")) {
       options.unordered = one_of<Unordered>("--on-unordered", unordered_,
