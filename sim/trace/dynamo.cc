@@ -139,13 +139,14 @@ RowReader::Step DynamoRows::read(const Line& line, TraceRequest& request) {
     throw JsonTraceMistake{nullptr, "request.input_tokens", "0 tokens", "at least 1", {}};
   }
   if (!request.prefix_ids.empty()) {
-    if (event.block == 0 || (id_block_ != 0 && event.block != id_block_)) {
-      throw JsonTraceMistake{
-          nullptr,
-          "request.replay.trace_block_size",
-          fmt::format("blocks of {} tokens", event.block),
-          id_block_ == 0 ? "at least 1 token" : fmt::format("{} as in the lines before", id_block_),
-          {}};
+    if (event.block == 0 || event.block > kIdBlockMost ||
+        (id_block_ != 0 && event.block != id_block_)) {
+      throw JsonTraceMistake{nullptr,
+                             "request.replay.trace_block_size",
+                             fmt::format("blocks of {} tokens", event.block),
+                             id_block_ == 0 ? fmt::format("from 1 to {} tokens", kIdBlockMost)
+                                            : fmt::format("{} as in the lines before", id_block_),
+                             {}};
     }
     id_block_ = event.block;
   }

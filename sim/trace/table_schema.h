@@ -50,6 +50,9 @@ struct TraceColumn {
   bool quoted = false;  // JSON: a number written as a string
 };
 
+/// Tokens that one prefix id may stand for.
+inline constexpr std::uint32_t kIdBlockMost = 65'536;
+
 /// How many ids a prompt of p tokens has.
 enum class IdRule : std::uint8_t { kCeil, kFloor, kAny };
 

@@ -46,7 +46,13 @@ struct OptionValues {
 inline std::vector<KnownMember> config_members(const std::string& above) {
   std::vector<KnownMember> members;
   for (const sim::Option& option : sim::all_options()) {
-    members.push_back({above + std::string(option.path), std::visit(OptionValues{}, option.kind)});
+    KnownMember member{above + std::string(option.path), std::visit(OptionValues{}, option.kind)};
+    if (option.condition) {
+      for (const std::string_view other : option.condition->depends_on) {
+        member.needs.push_back(above + std::string(other));
+      }
+    }
+    members.push_back(std::move(member));
   }
   return members;
 }

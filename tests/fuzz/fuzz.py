@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "tests/fuzz/corpus"
@@ -50,10 +51,10 @@ def fuzz(build, target, seconds, keep):
         command = [program, scratch, *seeds, *(ROOT / lesson for lesson in lessons),
                    f"-max_total_time={seconds}", f"-max_len={LENGTH_MAX}", "-timeout=20", "-rss_limit_mb=3000",
                    f"-artifact_prefix={found}/", "-print_final_stats=1", "-seed=1"]
-        used = processor_seconds()
+        start, used = time.monotonic(), processor_seconds()
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
                               env=os.environ | {"ASAN_OPTIONS": "quarantine_size_mb=8"})
-        used = processor_seconds() - used
+        took, used = time.monotonic() - start, processor_seconds() - used
         if keep:
             kept = keep / target
             kept.mkdir(parents=True, exist_ok=True)
@@ -61,7 +62,7 @@ def fuzz(build, target, seconds, keep):
                            capture_output=True, check=False)
     status = STATUS.findall(done.stderr)
     tried, edges, corpus, size = status[-1] if status else ("0", "0", "0", "0b")
-    print(f"{target:10} {edges:>6} edges, corpus {before} -> {corpus} ({size}), {tried} inputs in {seconds} s "
+    print(f"{target:10} {edges:>6} edges, corpus {before} -> {corpus} ({size}), {tried} inputs in {took:.0f} s "
           f"({used:.0f} s of the processor)", flush=True)
     if done.returncode == 0:
         return True

@@ -192,23 +192,36 @@ void add_column(std::string& text, const pinfold::fuzz::KnownMember& member,
   text.swap(changed);
 }
 
-/// Adds a member that the reader knows, or changes it.
+const std::string& any_value(const pinfold::fuzz::KnownMember& member, Draws& draws) {
+  return member.values[draws.below(member.values.size())];
+}
+
+/// Adds a member that the reader knows, or changes it; half of the time also those that it needs.
 void add_known(std::string& text, Draws& draws) {
   const std::vector<pinfold::fuzz::KnownMember>& known = pinfold::fuzz::known_members();
-  if (known.empty()) return;
   const pinfold::fuzz::KnownMember& member = known[draws.below(known.size())];
-  const std::string& value = member.values[draws.below(member.values.size())];
+  const std::string& value = any_value(member, draws);
   const bool objects = text.find('{') < text.find(',');
   if (!objects) return add_column(text, member, value, draws);
   // One document, or one object a line.
   const std::size_t line = line_at(text, draws).begin;
   const std::size_t root = line < text.size() && text[line] == '{' ? line : 0;
-  pinfold::fuzz::set_member(text, root, member.path, value,
-                            [&](std::size_t count) { return draws.below(count); });
+  const auto choose = [&](std::size_t count) { return draws.below(count); };
+  pinfold::fuzz::set_member(text, root, member.path, value, choose);
+  if (draws.below(2) == 0) return;
+  for (const std::string& path : member.needs) {
+    for (const pinfold::fuzz::KnownMember& other : known) {
+      if (other.path == path) {
+        pinfold::fuzz::set_member(text, root, path, any_value(other, draws), choose);
+      }
+    }
+  }
 }
 
 void change(std::string& text, Draws& draws) {
-  if (draws.below(4) == 0) return add_known(text, draws);
+  if (!pinfold::fuzz::known_members().empty() && draws.below(4) == 0) {
+    return add_known(text, draws);
+  }
   const std::vector<Token> tokens = tokens_of(text);
   switch (draws.below(12)) {
     case 0:

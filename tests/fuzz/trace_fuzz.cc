@@ -108,7 +108,7 @@ const std::vector<KnownMember>& known_members() {
     for (const sim::TableSchema& schema :
          {sim::azure_csv(), sim::burst_gpt(), sim::trace_lab_replay(), sim::vidur_csv(),
           sim::splitwise_csv(), sim::qwen_bailian(), sim::rag_pulse(), sim::llm_serving_sim(),
-          sim::mooncake(), sim::plain_trace(std::span<const std::string_view>(ids))}) {
+          sim::mooncake(), sim::plain_trace(std::span<const std::string_view>(ids)).value()}) {
       for (const sim::TraceColumn& column : schema.columns) {
         members.push_back({column.name, values_of(column)});
       }

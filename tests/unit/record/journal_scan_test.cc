@@ -57,7 +57,7 @@ TEST_CASE("journal scan: what the writer writes is read as the JSON reader reads
       record.aux = values[n / 9 % 3];
       std::vector<BlockId> ids;
       if (takes_ids(verb)) {
-        ids.assign(verb == Verb::kCopyQueued ? 2 : 1 + n % 3, BlockId{values[n % 3]});
+        ids.assign(verb == Verb::kCopyQueued ? 2 : n / 3 % 4, BlockId{values[n % 3]});
         record.count = static_cast<std::uint32_t>(ids.size());
       } else {
         record.count = values[n / 4 % 3];

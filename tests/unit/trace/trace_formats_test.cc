@@ -202,6 +202,16 @@ TEST_CASE("formats: dynamo's events, completion order, hashes above 2^63") {
   CHECK(reading.notes.rows == 3);
   CHECK(reading.notes.other_records == 1);
   CHECK(reading.notes.backward.lines == std::vector<std::uint64_t>{3});
+  // Our own format has to be able to say it.
+  std::string large = event("1", "5");
+  large.replace(large.find(":16"), 3, ":65537");
+  CHECK(read(large).refusal ==
+        "t:1: request.replay.trace_block_size: found blocks of 65537 tokens, expected from 1 to "
+        "65536 tokens");
+  CHECK(read("prompt,output,prefix_ids_65537\n1,1,\n").refusal ==
+        "t:1: found the column \"prefix_ids_65537\", expected prefix_ids_N, each id for N tokens "
+        "from 1 to 65536");
+  CHECK(lines(read("prompt,output,prefix_ids_65536\n1,1,7\n")) == Texts{"0/1/1 ids 7"});
 }
 
 TEST_CASE("formats: TraceLab's rounds arrive with their last input") {
