@@ -85,6 +85,7 @@ class RunFiles {
     options.block_ids = engine.block_ids;
     options.block_size = engine.block_size.value;
     options.copy_lane = engine.copy_lane == CopyLane::kSeparate ? Lane::kCopy : Lane::kCompute;
+    options.copy_sizes = copy_sizes_of(config);
     if (ledger) {
       options.ledger = LedgerOptions{engine.block_size.value, engine.block_ids, engine.state_ids,
                                      engine.draft_ids};
@@ -101,8 +102,12 @@ constexpr const char* kMetricsFlag = "--metrics-out";
 
 MetricsOptions metrics_options(const RunConfig& config) {
   const std::optional<DeviceProvenance> device = cost_provenance(config).device;
-  return {.block_ids = engine_options(config, true).block_ids,
+  const SchedulerOptions engine = engine_options(config, true);
+  return {.block_ids = engine.block_ids,
           .prefix_reuse = config.prefix.reuse,
+          .store = engine.host_block_ids > 1,
+          .copy_lane = engine.copy_lane == CopyLane::kSeparate ? Lane::kCopy : Lane::kCompute,
+          .copy_sizes = copy_sizes_of(config),
           .model_name = device ? device->model : "unknown"};
 }
 

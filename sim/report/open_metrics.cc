@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 
 #include "sim/config/decimal.h"
+#include "sim/core/stall_report.h"
 #include "sim/record/journal_records.h"
 
 namespace pinfold::sim {
@@ -56,7 +58,9 @@ std::string bound_text(std::int64_t bound_ms) {
 }  // namespace
 
 OpenMetrics::OpenMetrics(MetricsOptions options)
-    : options_(std::move(options)), owners_(options_.block_ids) {
+    : options_(std::move(options)),
+      owners_(options_.block_ids),
+      bytes_(options_.copy_sizes, options_.copy_lane) {
   for (std::size_t n = 0; n < kHistograms; ++n) {
     now_.histograms[n].counts.resize(kHistogramFamilies[n].bounds_ms.size() + 1);
   }
@@ -87,8 +91,16 @@ void OpenMetrics::on_records(std::span<const std::byte> records, std::int64_t no
   sample_until(now_ns);
   last_ns_ = now_ns;
   for_each_record(records, ids_, [this](const Record& record, std::span<const BlockId> ids) {
+    bytes_.take(record, ids);
+    if (const StoreLoad* const loading = loads_.take(record, last_ns_)) {
+      load(lives_.find(record.sequence)->second, *loading);
+    }
     take(record, ids);
   });
+  value(Series::kLoading) = loads_.pending().size();
+  value(Series::kCopyBytes) = bytes_.on(options_.copy_lane);
+  value(Series::kLoadBytes) = bytes_.on(Lane::kHostToDevice);
+  value(Series::kSaveBytes) = bytes_.on(Lane::kDeviceToHost);
   value(Series::kGenerationTokens) = std::max(value(Series::kGenerationTokens), tokens_);
 }
 
@@ -188,6 +200,7 @@ void OpenMetrics::take_blocks(const Record& record, std::span<const BlockId> ids
   const auto life = lives_.find(record.sequence);
   if (life == lives_.end() || !life->second.looked_up) return;
   value(Series::kPrefixHits) += record.aux - life->second.rows_found;
+  value(Series::kStoreQueries) -= record.aux - life->second.rows_found;
   life->second.rows_found = record.aux;
 }
 
@@ -196,7 +209,28 @@ void OpenMetrics::admit(Life& life) {
   run(life);
   life.looked_up = options_.prefix_reuse && !life.admitted && !life.shares;
   life.admitted = true;
-  if (life.looked_up) value(Series::kPrefixQueries) += life.prompt;
+  if (!life.looked_up) return;
+  value(Series::kPrefixQueries) += life.prompt;
+  value(Series::kStoreQueries) += life.prompt;
+}
+
+// As vLLM has it: a request that waits for its load waits, and looks up in the store what it did not find on
+// the device.
+void OpenMetrics::load(Life& life, const StoreLoad& load) {
+  if (load.state == StoreLoad::State::kQueued) {
+    if (life.loading) return;  // its state, behind its blocks
+    life.loading = true;
+    ++value(Series::kLoads);
+    return wait(life);
+  }
+  life.loading = false;
+  value(Series::kLoadingNs) += static_cast<std::uint64_t>(load.time_ns());
+  if (load.state == StoreLoad::State::kLost) ++value(Series::kLoadsLost);
+  if (load.state != StoreLoad::State::kPassed) return;
+  run(life);
+  if (life.looked_up) value(Series::kStoreHits) += load.tokens;
+  value(Series::kLoadedBlocks) += load.blocks;
+  value(Series::kLoadedStates) += load.states;
 }
 
 void OpenMetrics::run(Life& life) {
@@ -321,6 +355,42 @@ std::string OpenMetrics::finish() {
     series("vllm:prefix_cache_queries_total", "", Series::kPrefixQueries);
     head("vllm:prefix_cache_hits", "counter", "Of them, those that were found.");
     series("vllm:prefix_cache_hits_total", "", Series::kPrefixHits);
+  }
+  if (options_.store) {
+    head("vllm:external_prefix_cache_queries", "counter",
+         "Tokens not found on the device at first admissions, looked up in the external store.");
+    series("vllm:external_prefix_cache_queries_total", "", Series::kStoreQueries);
+    head("vllm:external_prefix_cache_hits", "counter", "Of them, those that were loaded.");
+    series("vllm:external_prefix_cache_hits_total", "", Series::kStoreHits);
+    head("pinfold:num_requests_loading", "gauge",
+         "Of the sequences that wait, those that wait for their load.");
+    series("pinfold:num_requests_loading", "", Series::kLoading);
+    const std::array<std::tuple<std::string_view, std::string_view, Series>, 4> counters{
+        {{"pinfold:store_loads", "Loads that were queued.", Series::kLoads},
+         {"pinfold:store_loads_lost", "Of them, those that were given up.", Series::kLoadsLost},
+         {"pinfold:store_loaded_blocks", "Blocks loaded.", Series::kLoadedBlocks},
+         {"pinfold:store_loaded_states", "States loaded.", Series::kLoadedStates}}};
+    for (const auto& [name, help, which] : counters) {
+      head(name, "counter", help);
+      series(fmt::format("{}_total", name), "", which);
+    }
+    head("pinfold:store_loading_seconds", "counter",
+         "Time that sequences waited for loads that have ended.");
+    for (const Sample& sample : samples_) {
+      const std::uint64_t ns = sample.values[static_cast<std::size_t>(Series::kLoadingNs)];
+      fmt::format_to(out, "pinfold:store_loading_seconds_total{{{}}} {} {}\n", labels,
+                     seconds(static_cast<std::int64_t>(ns), 9), seconds(sample.at_ns, 3));
+    }
+  }
+  head("pinfold:copy_bytes_in_flight", "gauge",
+       "Bytes of copies that were queued and have not ended.");
+  const std::array lanes{std::pair{options_.copy_lane, Series::kCopyBytes},
+                         std::pair{Lane::kHostToDevice, Series::kLoadBytes},
+                         std::pair{Lane::kDeviceToHost, Series::kSaveBytes}};
+  for (const auto& [lane, which] : lanes) {
+    const bool of_store = lane == Lane::kHostToDevice || lane == Lane::kDeviceToHost;
+    if (of_store && !options_.store) continue;
+    series("pinfold:copy_bytes_in_flight", fmt::format(R"(,lane="{}")", name_of(lane)), which);
   }
   head("vllm:request_success", "counter", "Sequences that have ended, by reason.");
   const std::array ends{std::pair{"stop", Series::kStopped}, std::pair{"length", Series::kLimited},

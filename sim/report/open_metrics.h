@@ -12,12 +12,17 @@
 #include <vector>
 
 #include "sim/core/run_observer.h"
+#include "sim/metrics/bytes_in_flight.h"
+#include "sim/metrics/store_loads.h"
 
 namespace pinfold::sim {
 
 struct MetricsOptions {
   std::uint32_t block_ids = 1;  // block 0 counted
   bool prefix_reuse = false;
+  bool store = false;  // an external one
+  Lane copy_lane = Lane::kCompute;
+  CopySizes copy_sizes{};
   std::string model_name;  // a label of every sample
 };
 
@@ -50,6 +55,7 @@ class OpenMetrics final : public RunObserver {
     std::uint32_t prompt = 0;
     std::uint64_t emitted = 0;  // tokens counted so far
     bool running = false;
+    bool loading = false;          // from the external store; it waits
     bool admitted = false;         // ever
     bool shares = false;           // it waits as a fork, which looks for no prefix
     std::uint32_t rows_found = 0;  // at its first admission
@@ -81,9 +87,20 @@ class OpenMetrics final : public RunObserver {
     kLimited,
     kAborted,
     kPrefixQueries,
-    kPrefixHits
+    kPrefixHits,
+    kStoreQueries,
+    kStoreHits,
+    kLoading,
+    kLoads,
+    kLoadsLost,
+    kLoadingNs,
+    kLoadedBlocks,
+    kLoadedStates,
+    kCopyBytes,
+    kLoadBytes,
+    kSaveBytes
   };
-  static constexpr std::size_t kSeries = 11;
+  static constexpr std::size_t kSeries = 22;
   static constexpr std::size_t kHistograms = 3;  // TTFT, TPOT, E2EL
 
   struct Sample {
@@ -97,6 +114,7 @@ class OpenMetrics final : public RunObserver {
   void take_result(const Record& record);
   void leave(std::uint32_t sequence);
   void admit(Life& life);
+  void load(Life& life, const StoreLoad& load);
   void run(Life& life);
   void wait(Life& life);
   void known(Life& life, std::uint64_t emitted);
@@ -120,6 +138,8 @@ class OpenMetrics final : public RunObserver {
   std::map<Row, std::uint32_t> rows_;  // the first step that does not have it any more
   std::map<std::uint32_t, Request> requests_;
   std::uint32_t steps_planned_ = 0;
+  StoreLoads loads_;
+  BytesInFlight bytes_;
   std::vector<BlockId> ids_;
 };
 

@@ -55,9 +55,10 @@ constexpr std::int32_t kUnitCount = 2;
 constexpr std::uint32_t kSequence = 1;
 
 constexpr std::array<const char*, kTraceWords> kWords{
-    "step",   "steps",        "failed step",    "copies", "queued",        "prefill",
-    "decode", "preempt",      "sit out",        "rows",   "prompt_rows",   "count",
-    "first",  "known_tokens", "rows_in_flight", "blocks", "prompt_tokens", "request"};
+    "step",           "steps",       "failed step",   "copies",  "queued",
+    "prefill",        "decode",      "loading",       "preempt", "sit out",
+    "rows",           "prompt_rows", "count",         "first",   "known_tokens",
+    "rows_in_flight", "blocks",      "prompt_tokens", "request"};
 
 void add_words(protozero::pbf_writer& to, std::uint32_t field) {
   for (std::uint64_t i = 0; i < kWords.size(); ++i) {

@@ -25,6 +25,7 @@ enum class TraceWord : std::uint8_t {
   kQueued,
   kPrefill,
   kDecode,
+  kLoading,
   kPreempt,
   kSitOut,
   kRows,  // arguments
@@ -37,7 +38,7 @@ enum class TraceWord : std::uint8_t {
   kPromptTokens,
   kRequest,
 };
-inline constexpr std::size_t kTraceWords = 18;
+inline constexpr std::size_t kTraceWords = 19;
 
 using TraceArgument = std::pair<TraceWord, std::uint64_t>;
 

@@ -19,6 +19,7 @@ const char* word_of(Kind kind) {
     case Kind::kWait: return "wait";
     case Kind::kLater: return "later";
     case Kind::kAdmit: return "admit";
+    case Kind::kLoad: return "load";
     case Kind::kNever: return "never";
     case Kind::kChunk: return "chunk";
     case Kind::kFirstToken: return "first_token";
@@ -56,6 +57,16 @@ const char* word_of(EndReason reason) {
   return "?";
 }
 
+const char* word_of(StoreLoad::State state) {
+  switch (state) {
+    case StoreLoad::State::kQueued: return "under_way";
+    case StoreLoad::State::kPassed: return "passed";
+    case StoreLoad::State::kLost: return "given_up";
+    case StoreLoad::State::kAborted: return "aborted";
+  }
+  return "?";
+}
+
 EndReason end_reason(const TimelineEvent& event) { return static_cast<EndReason>(event.c); }
 
 /// What happens to one of several sequences; the others happen to the request.
@@ -69,6 +80,23 @@ std::string count(std::uint64_t number, std::string_view noun) {
 std::string asked(const TimelineEvent& event) {
   return event.b == 0 ? count(event.a, "block")
                       : count(event.a, "block") + " and " + count(event.b, "state slot");
+}
+
+/// "loads 8 blocks from the external store: 1.5 s, spares 128 tokens".
+std::string load_sentence(const StoreLoad& load) {
+  std::string what = load.blocks > 0 ? count(load.blocks, "block") : "";
+  if (load.states > 0) what += (what.empty() ? "" : " and ") + count(load.states, "state");
+  const std::string text = fmt::format("loads {} from the external store: ", what);
+  const std::string time = seconds(load.time_ns(), 6) + " s";
+  switch (load.state) {
+    case StoreLoad::State::kQueued:
+      return text + "not there when the run ended, " + time + " later";
+    case StoreLoad::State::kPassed:
+      return text + fmt::format("{}, spares {}", time, count(load.tokens, "token"));
+    case StoreLoad::State::kLost: return text + "given up after " + time;
+    case StoreLoad::State::kAborted: return text + "aborted after " + time;
+  }
+  return "?";
 }
 
 std::int64_t sum_of(const std::array<std::int64_t, kWaits>& waited_ns) {
@@ -109,6 +137,7 @@ std::string sentence(const TimelineEvent& event) {
     case Kind::kLater:
       return fmt::format("LATER, for {}: it asks for {}", word_of(event.wait), asked(event));
     case Kind::kAdmit: return fmt::format("OK: gets {}", asked(event));
+    case Kind::kLoad: return load_sentence(event.load);
     case Kind::kNever: return "NEVER: no pool of this size can hold it";
     case Kind::kChunk:
       return fmt::format("chunk: prompt positions {} to {} in step {}", event.a,
@@ -123,7 +152,9 @@ std::string sentence(const TimelineEvent& event) {
     case Kind::kFork:
       return fmt::format("forked: shares its parent's blocks up to position {}", event.a);
     case Kind::kForkMissed: return "its fork is missed: an ordinary request from here";
-    case Kind::kDemote: return "demoted: its pins are dropped, it waits with its whole prompt";
+    case Kind::kDemote:
+      return event.a > 0 ? "starts over: it lets go of everything and waits with its whole prompt"
+                         : "demoted: its pins are dropped, it waits with its whole prompt";
     case Kind::kEnd:
       return fmt::format("ends ({}) after {}; it held at most {}", word_of(end_reason(event)),
                          count(event.a, "token"), count(event.b, "block"));
@@ -154,6 +185,13 @@ void write_event(JsonWriter& json, const TimelineEvent& event) {
       number("first_position", event.a);
       number("rows", event.b);
       number("step", event.c);
+      break;
+    case Kind::kLoad:
+      number("blocks", event.load.blocks);
+      number("states", event.load.states);
+      json.key("outcome").string(word_of(event.load.state));
+      number("load_ns", static_cast<std::uint64_t>(event.load.time_ns()));
+      if (event.load.state == StoreLoad::State::kPassed) number("tokens", event.load.tokens);
       break;
     case Kind::kDecode: number("known_tokens", event.a); break;
     case Kind::kFork: number("tokens", event.a); break;
@@ -205,6 +243,14 @@ std::array<std::int64_t, kWaits> RequestTimeline::waited_ns() const {
   return sum_ns;
 }
 
+std::int64_t RequestTimeline::loading_ns() const {
+  std::int64_t sum_ns = 0;
+  for (const TimelineEvent& event : events_) {
+    if (event.kind == Kind::kLoad) sum_ns += event.load.time_ns();
+  }
+  return sum_ns;
+}
+
 void RequestTimeline::on_arrival(std::uint32_t request, std::int64_t arrival_ns) {
   if (request != request_) return;
   TimelineEvent& event = events_.emplace_back();
@@ -238,6 +284,8 @@ void RequestTimeline::enqueue(Sequence& sequence, std::int64_t since_ns) {
 }
 
 void RequestTimeline::on_wait(Cause cause, std::int64_t from_ns, std::int64_t to_ns) {
+  tell_loads(to_ns);
+  waits_upto_ns_ = to_ns;
   for (Sequence& sequence : sequences_) {
     if (!sequence.queued) continue;
     // A plan sees what has arrived by its time; what comes behind it waits for the step.
@@ -282,10 +330,16 @@ void RequestTimeline::on_records(std::span<const std::byte> records, std::int64_
       ++steps_;
       continue;
     }
+    const StoreLoad* const load = loads_.take(record, now_ns);
     for (Sequence& sequence : sequences_) {
-      if (!sequence.over && sequence.id == record.sequence) take(sequence, record, now_ns);
+      if (sequence.over || sequence.id != record.sequence) continue;
+      if (load != nullptr) take_load(sequence, *load);
+      take(sequence, record, now_ns);
+      if (load != nullptr && load->state == StoreLoad::State::kLost)
+        events_.back().a = 1;  // what it is demoted for
     }
   }
+  tell_loads(now_ns);
 }
 
 void RequestTimeline::take(Sequence& sequence, const Record& record, std::int64_t now_ns) {
@@ -343,6 +397,8 @@ void RequestTimeline::take(Sequence& sequence, const Record& record, std::int64_
       enqueue(sequence, now_ns);
       return;
     case Verb::kEnd: {
+      // Waits were told up to now before it was heard of.
+      if (sequence.queued && waits_upto_ns_ >= now_ns) add_wait(sequence, Wait::kStep, now_ns);
       TimelineEvent& event = add(sequence, Kind::kEnd, now_ns);
       // A sample's first token came out of the prompt's step.
       event.a = std::uint64_t{record.count} + (sequence.sample > 0 ? 1 : 0);
@@ -353,6 +409,27 @@ void RequestTimeline::take(Sequence& sequence, const Record& record, std::int64_
       return;
     }
     default: return;
+  }
+}
+
+// What is said of a load that has not ended reaches up to here.
+void RequestTimeline::tell_loads(std::int64_t now_ns) {
+  for (const Sequence& sequence : sequences_) {
+    if (sequence.loads_in != kNoEvent) events_[sequence.loads_in].load.end_ns = now_ns;
+  }
+}
+
+void RequestTimeline::take_load(Sequence& sequence, const StoreLoad& load) {
+  if (sequence.loads_in == kNoEvent) {
+    add(sequence, Kind::kLoad, load.since_ns);
+    sequence.loads_in = events_.size() - 1;
+  }
+  StoreLoad& told = events_[sequence.loads_in].load;
+  told = load;
+  if (load.state == StoreLoad::State::kQueued) {
+    told.end_ns = load.since_ns;
+  } else {
+    sequence.loads_in = kNoEvent;
   }
 }
 
@@ -383,6 +460,9 @@ std::string timeline_text(const RequestTimeline& timeline, const Provenance& pro
     text += fmt::format("{:>16}   {}{}\n", seconds(event.at_ns, 6), of, sentence(event));
   }
   text += fmt::format("Waited {}", parts_of(timeline.waited_ns()));
+  if (timeline.loading_ns() > 0) {
+    text += fmt::format(", then {} s for loads", seconds(timeline.loading_ns(), 6));
+  }
   return text + fmt::format("\nConfiguration {}, seed {}, version {}\n", provenance.config_digest,
                             provenance.seed, provenance.version);
 }
@@ -395,6 +475,7 @@ std::string timeline_json(const RequestTimeline& timeline, const Provenance& pro
   for (const TimelineEvent& event : timeline.events()) write_event(json, event);
   json.close();
   write_waits(json, timeline.waited_ns());
+  json.key("load_ns_total").integer(static_cast<std::uint64_t>(timeline.loading_ns()));
   json.key("version").string(provenance.version);
   json.key("trace").string(provenance.trace);
   json.key("trace_digest").string(provenance.trace_digest);

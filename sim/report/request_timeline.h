@@ -9,6 +9,7 @@
 
 #include "sim/core/run_observer.h"
 #include "sim/core/wait_reason.h"
+#include "sim/metrics/store_loads.h"
 #include "sim/report/run_report.h"
 #include "sim/trace/request.h"
 
@@ -21,6 +22,7 @@ struct TimelineEvent {
     kWait,        // without a break, as long as `waited_ns` sums to
     kLater,       // refused for `wait`; a: blocks asked for, b: state slots asked for
     kAdmit,       // a: blocks, b: state slots
+    kLoad,        // from the external store, as `load` says
     kNever,       // it can never run
     kChunk,       // a: first position, b: rows, c: step
     kFirstToken,  //
@@ -29,7 +31,7 @@ struct TimelineEvent {
     kPreempt,     // a: known tokens kept, b: rows in flight, c: blocks let go
     kFork,        // a: tokens that it has in common with its parent
     kForkMissed,  //
-    kDemote,      //
+    kDemote,      // a: 1 because its load was given up
     kEnd,         // a: tokens, b: the most blocks it held, c: EndReason
   };
   Kind kind;
@@ -38,6 +40,7 @@ struct TimelineEvent {
   std::array<std::int64_t, kWaits> waited_ns{};  // by reason
   Wait wait = Wait::kStep;
   std::uint64_t a = 0, b = 0, c = 0;
+  StoreLoad load{};
 };
 
 /// Collects one request's events while the run happens: those of all its sequences, where it asks for
@@ -61,6 +64,8 @@ class RequestTimeline final : public RunObserver {
   std::vector<TimelineEvent> events() const;
   /// Waiting time in the queue by reason, of all its sequences; requests.csv has the same.
   std::array<std::int64_t, kWaits> waited_ns() const;
+  /// Time that its sequences spent loading from the external store; it follows the queue and is no part of it.
+  std::int64_t loading_ns() const;
 
  private:
   static constexpr std::size_t kNoEvent = SIZE_MAX;
@@ -73,12 +78,15 @@ class RequestTimeline final : public RunObserver {
     std::int64_t told_ns = 0;         // what is said of its waiting reaches up to here
     std::size_t waits_in = kNoEvent;  // the event that holds the stretch it waits in
     std::size_t preempted_in = kNoEvent;
+    std::size_t loads_in = kNoEvent;
     std::uint64_t blocks = 0;
     std::uint64_t blocks_most = 0;
     std::array<std::int64_t, kWaits> waited_ns{};
   };
 
   void take(Sequence& sequence, const Record& record, std::int64_t now_ns);
+  void tell_loads(std::int64_t now_ns);
+  void take_load(Sequence& sequence, const StoreLoad& load);
   void take_answer(Sequence& sequence, const Record& record, std::int64_t now_ns);
   void enqueue(Sequence& sequence, std::int64_t since_ns);
   void add_wait(Sequence& sequence, Wait wait, std::int64_t to_ns);
@@ -89,7 +97,9 @@ class RequestTimeline final : public RunObserver {
   std::vector<TimelineEvent> events_;  // in the order in which they were told
   std::vector<Sequence> sequences_;    // by sample
   std::int64_t arrival_ns_ = 0;
-  std::uint64_t steps_ = 0;  // dispatched so far
+  std::int64_t waits_upto_ns_ = 0;  // what was told of waits reaches up to here
+  std::uint64_t steps_ = 0;         // dispatched so far
+  StoreLoads loads_;
 };
 
 std::string timeline_text(const RequestTimeline& timeline, const Provenance& provenance);

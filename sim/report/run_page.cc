@@ -41,6 +41,12 @@ struct RequestRow {
   std::int64_t preempted_ns = 0;
   std::uint64_t recomputed = 0;
   std::uint64_t blocks_most = 0;
+  std::uint64_t loads = 0;
+  std::uint64_t loads_lost = 0;
+  std::int64_t loading_ns = 0;
+  std::uint64_t loaded_tokens = 0;
+  std::uint64_t loaded_blocks = 0;
+  std::uint64_t loaded_states = 0;
 };
 
 /// Takes the fields of one line from the left. After a field that is not what it should be, ok() is
@@ -138,6 +144,12 @@ Outcome<std::vector<RequestRow>> rows_of(std::string_view csv, const std::string
     row.preempted_ns = fields.milliseconds();
     row.recomputed = fields.count();
     row.blocks_most = fields.count();
+    row.loads = fields.count();
+    row.loads_lost = fields.count();
+    row.loading_ns = fields.milliseconds();
+    row.loaded_tokens = fields.count();
+    row.loaded_blocks = fields.count();
+    row.loaded_states = fields.count();
     if (!fields.ok() || !fields.at_end()) return wrong(number, line);
     rows.push_back(row);
   }

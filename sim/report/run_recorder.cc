@@ -40,7 +40,9 @@ std::string requests_header() {
   for (std::size_t i = 0; i < kWaits; ++i) {
     header += fmt::format(",wait_{}_ms", name_of(static_cast<Wait>(i)));
   }
-  return header + ",preemptions,preempted_ms,recomputed_tokens,blocks_most";
+  return header +
+         ",preemptions,preempted_ms,recomputed_tokens,blocks_most,loads,loads_lost,loading_ms,"
+         "loaded_tokens,loaded_blocks,loaded_states";
 }
 
 void RunRecorder::Slots::add(std::span<const BlockId> ids) {
@@ -62,7 +64,8 @@ RunRecorder::RunRecorder(const RecorderOptions& options,
       path_of_(path_of),
       trace_(path_of(kTraceFile)),
       map_(options.block_ids),
-      blocks_(options.block_ids) {
+      blocks_(options.block_ids),
+      bytes_(options.copy_sizes, options.copy_lane) {
   if (options.ledger) ledger_.emplace(*options.ledger);
   blocks_in_[static_cast<std::size_t>(BlockState::kFree)] = options.block_ids - 1;
   for (const std::string_view name : {kRequestsFile, kPreemptionsFile}) {
@@ -137,6 +140,9 @@ void RunRecorder::on_records(std::span<const std::byte> records, std::int64_t no
     const bool of_victim = preemption_ && record.sequence == preemption_->sequence &&
                            (record.verb == Verb::kPark || record.verb == Verb::kRelease);
     if (!of_victim) flush_preemption();
+    bytes_.take(record, ids);
+    const StoreLoad* const loading = loads_.take(record, now_.at_ns);
+    if (loading != nullptr) load(live(record.sequence), *loading);
     take(record, ids);
   });
   flush_preemption();
@@ -145,6 +151,7 @@ void RunRecorder::on_records(std::span<const std::byte> records, std::int64_t no
     if (refused == nullptr) continue;  // it was taken in first, and its end has come
     refused->waited_ns = {};
     refused->waits_from.reset();
+    refused->since_ns = now_ns;  // it waited for nothing, however late it was heard
     end(sequence, EndReason::kNever, 0);
   }
   refused_.clear();
@@ -171,8 +178,13 @@ void RunRecorder::take(const Record& record, std::span<const BlockId> ids) {
       return;
     case Verb::kKeys:
     case Verb::kLoad:
-    case Verb::kStored:
-    case Verb::kLoaded: return;
+    case Verb::kStored: return;
+    case Verb::kLoaded: {
+      Live& loaded = live(record.sequence);
+      loaded.rows = record.count;
+      commit_blocks(loaded, loaded.rows);
+      return;
+    }
     case Verb::kPublish: publish(ids, true); return;
     case Verb::kEvict:
       if (record.pool == PoolKind::kBlocks) publish(ids, false);
@@ -209,10 +221,8 @@ void RunRecorder::take(const Record& record, std::span<const BlockId> ids) {
       return;
     case Verb::kPassed:
       if (record.count > index_of(Lane::kCopy)) return;  // the store's
-      // Step k's copies have ticket 2k - 1 on the compute lane.
-      copies_passed(record.count, record.count == index_of(Lane::kCompute)
-                                      ? (std::uint64_t{record.aux} + 1) / 2
-                                      : steps_planned_);
+      // Step k's copies have ticket 2k - 1.
+      copies_passed(record.count, (std::uint64_t{record.aux} + 1) / 2);
       return;
   }
 }
@@ -453,6 +463,41 @@ void RunRecorder::admit(Live& live) {
   live.flow = 0;
 }
 
+// It holds all that it asked for and runs nothing before its load has passed.
+void RunRecorder::load(Live& live, const StoreLoad& load) {
+  Request& request = requests_[live.request];
+  const auto next = [&](Phase phase, Column gauge) {
+    --now_[live.phase == Phase::kLoading ? Column::kLoading : Column::kRunning];
+    ++now_[gauge];
+    live.phase = phase;
+  };
+  const auto slice = [&](TraceWord word) {
+    trace_.end(live.track, now_.at_ns);
+    trace_.begin(live.track, now_.at_ns, word);
+  };
+  if (load.state == StoreLoad::State::kQueued) {
+    if (live.phase == Phase::kLoading) return;  // its state, behind its blocks
+    ++request.loads;
+    next(Phase::kLoading, Column::kLoading);
+    return slice(TraceWord::kLoading);
+  }
+  request.loading_ns += load.time_ns();
+  switch (load.state) {
+    case StoreLoad::State::kPassed:
+      request.loaded_tokens += load.tokens;
+      request.loaded_blocks += load.blocks;
+      request.loaded_states += load.states;
+      next(Phase::kPrefill, Column::kRunning);
+      return slice(TraceWord::kPrefill);
+    case StoreLoad::State::kLost:
+      ++request.loads_lost;
+      next(Phase::kWaiting, Column::kWaiting);
+      return slice(TraceWord::kQueued);
+    case StoreLoad::State::kAborted: return next(Phase::kPrefill, Column::kRunning);
+    case StoreLoad::State::kQueued: return;
+  }
+}
+
 void RunRecorder::chunk(Live& live, std::uint32_t first, std::uint32_t count) {
   if (first < live.rows_high) {
     requests_[live.request].recomputed += std::min(first + count, live.rows_high) - first;
@@ -519,6 +564,10 @@ void RunRecorder::end(std::uint32_t sequence, EndReason reason, std::uint32_t em
       departed_.push_back({number, found->since_ns, found->waits_from});
       ++request.unsettled;
     } else {
+      // Waits were told up to now before it was heard of.
+      if (found->phase == Phase::kWaiting && !found->waits_from) {
+        found->waited_ns[static_cast<std::size_t>(Wait::kStep)] += now_.at_ns - found->since_ns;
+      }
       add_waits(*found);
     }
     leave_queue(*found);
@@ -571,8 +620,11 @@ void RunRecorder::write_request(std::uint32_t number, const Request& request,
     parts += ',' + ms(part_ns);
   }
   row += ',' + ms(queue_ns) + parts;
-  row += fmt::format(",{},{},{},{}\n", request.preemptions, ms(request.preempted_ns),
+  row += fmt::format(",{},{},{},{}", request.preemptions, ms(request.preempted_ns),
                      request.recomputed, request.blocks_most);
+  row +=
+      fmt::format(",{},{},{},{},{},{}\n", request.loads, request.loads_lost, ms(request.loading_ns),
+                  request.loaded_tokens, request.loaded_blocks, request.loaded_states);
   files_[kRequestsFile].append(row);
   ++rows_written_;
 }
@@ -668,6 +720,10 @@ void RunRecorder::sample() {
   now_[Column::kBlocksParked] = in(BlockState::kParked) + in(BlockState::kTaken);
   now_[Column::kStateSlots] = state_slots_.owned();
   now_[Column::kDraftSlots] = draft_slots_.owned();
+  const auto bytes = [this](Lane lane) { return static_cast<std::int64_t>(bytes_.on(lane)); };
+  now_[Column::kCopyBytes] = bytes(options_.copy_lane);
+  now_[Column::kLoadBytes] = bytes(Lane::kHostToDevice);
+  now_[Column::kSaveBytes] = bytes(Lane::kDeviceToHost);
   if (ledger_) now_.positions = ledger_->positions();
   map_.occupied(static_cast<std::uint32_t>(now_[Column::kBlocksOwned]));
   timeline_.add(now_);
@@ -741,6 +797,9 @@ std::optional<FileFailure> RunRecorder::finish(const LatencyStats& inter_token) 
     if (unfinished.phase == Phase::kWaiting) add_waits(unfinished);
     Request& request = requests_[unfinished.request];
     for (std::size_t i = 0; i < kWaits; ++i) request.waited_ns[i] += unfinished.waited_ns[i];
+    if (const auto loading = loads_.pending().find(sequence); loading != loads_.pending().end()) {
+      request.loading_ns += std::max(now_.at_ns, waits_upto_ns_) - loading->second.since_ns;
+    }
     if (unfinished.track != TrackId{}) end_attempt(unfinished);
   }
   for (const auto& [number, unfinished] : requests_)

@@ -15,8 +15,10 @@
 
 #include "sim/core/run_observer.h"
 #include "sim/core/wait_reason.h"
+#include "sim/metrics/bytes_in_flight.h"
 #include "sim/metrics/latency.h"
 #include "sim/metrics/ledger.h"
+#include "sim/metrics/store_loads.h"
 #include "sim/report/block_map.h"
 #include "sim/report/file_writer.h"
 #include "sim/report/perfetto_trace.h"
@@ -37,6 +39,7 @@ struct RecorderOptions {
   std::uint32_t block_ids = 1;  // block 0 counted
   std::uint32_t block_size = 16;
   Lane copy_lane = Lane::kCompute;
+  CopySizes copy_sizes{};
   std::optional<LedgerOptions> ledger{};  // nothing: no ledger columns
 };
 
@@ -77,7 +80,7 @@ class RunRecorder final : public RunObserver {
 
  private:
   /// kForking: a fork that is not in the queue, whether it holds its parent's blocks yet or not.
-  enum class Phase : std::uint8_t { kForking, kWaiting, kPrefill, kDecode };
+  enum class Phase : std::uint8_t { kForking, kWaiting, kLoading, kPrefill, kDecode };
   using Waits = std::array<std::int64_t, kWaits>;
 
   /// A sequence that has not ended.
@@ -114,6 +117,13 @@ class RunRecorder final : public RunObserver {
     std::uint32_t preemptions = 0;
     std::uint64_t recomputed = 0;
     std::size_t blocks_most = 0;  // of one sequence
+    // From the external store; what was loaded counts once its load has passed.
+    std::uint64_t loads = 0;
+    std::uint64_t loads_lost = 0;
+    std::int64_t loading_ns = 0;
+    std::uint64_t loaded_tokens = 0;
+    std::uint64_t loaded_blocks = 0;
+    std::uint64_t loaded_states = 0;
   };
   /// A sequence that ended in the queue: what it waited for since the last plan is told with the next.
   struct Departed {
@@ -189,6 +199,7 @@ class RunRecorder final : public RunObserver {
   void fork(const Record& record);
   void demote(const Record& record);
   void admit(Live& live);
+  void load(Live& live, const StoreLoad& load);
   void chunk(Live& live, std::uint32_t first, std::uint32_t count);
   void join(Live& live);
   void preempt(const Record& record);
@@ -234,6 +245,8 @@ class RunRecorder final : public RunObserver {
   StepGroup group_;
   std::uint64_t step_slices_ = 0;
   std::uint64_t step_group_ = 1;  // steps that a slice stands for
+  StoreLoads loads_;
+  BytesInFlight bytes_;
   std::deque<PendingCopies> copies_;
   std::uint64_t copies_queued_ = 0;  // since the last step was planned
   std::uint32_t steps_planned_ = 0;

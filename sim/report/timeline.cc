@@ -42,6 +42,10 @@ const char* name_of(Column column) {
     case Column::kBlocksParked: return "blocks_parked";
     case Column::kStateSlots: return "state_slots";
     case Column::kDraftSlots: return "draft_slots";
+    case Column::kLoading: return "loading";
+    case Column::kCopyBytes: return "copy_bytes_in_flight";
+    case Column::kLoadBytes: return "load_bytes_in_flight";
+    case Column::kSaveBytes: return "save_bytes_in_flight";
     case Column::kSteps: return "steps";
     case Column::kEnded: return "ended";
     case Column::kPreemptions: return "preemptions";

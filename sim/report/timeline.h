@@ -24,6 +24,10 @@ enum class Column : std::uint8_t {
   kBlocksParked,     // in no table, held by a fence
   kStateSlots,       // owned
   kDraftSlots,       // owned
+  kLoading,          // sequences that wait for their load from the external store
+  kCopyBytes,        // of copies that were queued and have not ended: on the device, ...
+  kLoadBytes,        // ... from the external store, ...
+  kSaveBytes,        // ... and to it
   kSteps,            // counters: steps whose result is in
   kEnded,            // requests that ended, whatever the reason
   kPreemptions,
@@ -33,7 +37,7 @@ enum class Column : std::uint8_t {
   kDraftsProposed,
   kDraftsAccepted,
 };
-inline constexpr std::size_t kColumns = 18;
+inline constexpr std::size_t kColumns = 22;
 
 /// Names as in the file's header.
 const char* name_of(Column column);

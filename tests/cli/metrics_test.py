@@ -174,6 +174,24 @@ def main():
     found = [last(series, f"vllm:prefix_cache_{name}_total") for name in ("queries", "hits")]
     suite.check("prefix counters end as the result", found == [summary["prefix_cache"]["queries"],
                 summary["prefix_cache"]["hits"]] and found[1] > 0 < summary["preemptions"], f"{found} {summary}")
+    store = ["--set", "prefix.reuse=on", "--set", "engine.num_blocks=500", "--set", "store.host_blocks=4000",
+             "--set", "store.latency_us=4000"]
+    for what, more in (("store", []), ("lost loads", ["--set", "store.lease_us=9000", "--set", "fault.load_lost=3"])):
+        summary, _, series = run(suite, what, *store, *more, trace=shared, files=())
+        ends_as_the_result(suite, what, summary, series)
+        names = {"loads": "loads", "loads_lost": "loads_lost", "loaded_blocks": "loaded_blocks",
+                 "loaded_states": "loaded_states"}
+        suite.check(f"{what}: counters of the store end as the result", all(
+            last(series, f"pinfold:store_{ours}_total") == summary["store"][name] for ours, name in names.items()) and
+            round(last(series, "pinfold:store_loading_seconds_total") * 1e9) == summary["store"]["load_ns"] > 0 <
+            summary["store"]["loads"], str(summary["store"]))
+        # Of first admissions: tokens that were not found on the device, and those of them that were loaded.
+        queries, hits = (last(series, f"vllm:external_prefix_cache_{name}_total") for name in ("queries", "hits"))
+        here = summary["prefix_cache"]
+        suite.check(f"{what}: the store is asked for what the device has not", queries == here["queries"] - here["hits"] and
+                    0 < hits <= summary["store"]["hits"] and (summary["store"]["loads_lost"] > 0) == (what == "lost loads"), f"{queries} {hits} {here}")
+        suite.check(f"{what}: nothing is on its way at the end", last(series, "pinfold:num_requests_loading") == 0 and
+                    last(series, "pinfold:copy_bytes_in_flight", ('lane="host-to-device"',)) == 0)
     summary, text, series = run(suite, "hour", "--set", "engine.num_blocks=3000", trace=LONG)
     ends_as_the_result(suite, "hour", summary, series)
     points = series[("vllm:num_requests_running", ())]

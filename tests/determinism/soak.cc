@@ -30,18 +30,21 @@ namespace {
 std::uint64_t allocated_bytes = 0;  // of the one thread there is
 }
 
-// Every allocation of the program is counted: what is resident says little of a small leak.
-void* operator new(std::size_t size) {
+// Every allocation of the program is counted: what is resident says little of a small leak. Not inlined: g++
+// would see one half of a pair and warn.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   void* const bytes = std::malloc(size);
   if (bytes == nullptr) throw std::bad_alloc();
   allocated_bytes += ::malloc_usable_size(bytes);
   return bytes;
 }
-void operator delete(void* bytes) noexcept {
+[[gnu::noinline]] void operator delete(void* bytes) noexcept {
   allocated_bytes -= ::malloc_usable_size(bytes);
   std::free(bytes);
 }
-void operator delete(void* bytes, std::size_t) noexcept { operator delete(bytes); }
+[[gnu::noinline]] void operator delete(void* bytes, std::size_t) noexcept {
+  operator delete(bytes);
+}
 
 namespace pinfold::sim {
 namespace {

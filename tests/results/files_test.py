@@ -86,6 +86,12 @@ def agreement(suite, title, arguments, count, exact, trace=None):
         mean = (2 * sum(values) + len(values)) // (2 * len(values))
         suite.check(f"{title}: the mean of {metric} is the summary's",
                     abs(mean - round(summary[f"mean_{metric}_ms"] * 1e6)) <= 1, f"{mean}, {summary[f'mean_{metric}_ms']}")
+    loads = {"loads": "loads", "loads_lost": "loads_lost", "loaded_tokens": "hits", "loaded_blocks": "loaded_blocks",
+             "loaded_states": "loaded_states"}
+    store = summary.get("store", dict.fromkeys(["load_ns", *loads.values()], 0))
+    suite.check(f"{title}: loads add up, their time to the nanosecond", all(
+        total(column) == store[name] for column, name in loads.items()) and
+        sum(nanoseconds(row["loading_ms"]) for row in requests) == store["load_ns"], str(store))
     ends = [row["end"] for row in requests]
     suite.check(f"{title}: requests end as the summary says",
                 (len(complete), ends.count("aborted"), ends.count("never"), ends.count("unfinished")) ==
@@ -125,7 +131,7 @@ def agreement(suite, title, arguments, count, exact, trace=None):
     last = timeline[-1]
     suite.check(f"{title}: the timeline ends with everything done", all(
         int(last[name]) == value for name, value in {
-            "running": 0, "waiting": 0, "blocks_owned": 0, "steps": summary["steps"], "ended": summary["requests"],
+            "running": 0, "waiting": 0, "loading": 0, "blocks_owned": 0, "load_bytes_in_flight": 0, "steps": summary["steps"], "ended": summary["requests"],
             "preemptions": summary["preemptions"], "sat_out": summary["sat_out"],
             "drafts_accepted": summary["drafts"]["accepted"]}.items()), str(last))
     by_place = recording["drafts"]
@@ -148,16 +154,20 @@ def agreement(suite, title, arguments, count, exact, trace=None):
 def lives(suite, title, trace, arguments, requests):
     """`run --why` follows a request by other means, and says what its row says."""
     asked = [row for kind in (lambda row: row["samples"] != "1", lambda row: row["preemptions"] != "0",
-                              lambda row: row["end"] not in ("stop", "limit"), lambda row: True)
+                              lambda row: row["end"] not in ("stop", "limit"), lambda row: row["loads"] != "0",
+                              lambda row: row["loads_lost"] != "0", lambda row: True)
              for row in [row for row in requests if kind(row)][:3]]
     for row in asked:
         life = json.loads(suite.run("run", trace, *arguments, "--why", row["request"], "--format", "json").out)
         ends = [event for event in life["events"] if event["event"] == "end"]
         found = ({reason: life["wait_ns_by_reason"][reason] for reason in REASONS},
                  sum(event["event"] == "preempt" for event in life["events"]),
+                 life["load_ns_total"], sum(event.get("outcome") == "given_up" for event in life["events"]),
+                 sum(event["blocks"] for event in life["events"] if event.get("outcome") == "passed"),
                  sum(event["tokens"] for event in ends), max([event["blocks_most"] for event in ends], default=0),
                  [event["time_s"] for event in life["events"]] == sorted(event["time_s"] for event in life["events"]))
         expected = ({reason: nanoseconds(row[f"wait_{reason}_ms"]) for reason in REASONS}, int(row["preemptions"]),
+                    nanoseconds(row["loading_ms"]), int(row["loads_lost"]), int(row["loaded_blocks"]),
                     int(row["output_tokens"]), int(row["blocks_most"]), True)
         suite.check(f"{title}: --why {row['request']} ({row['samples']} samples, {row['end']}) says what its row says",
                     found == expected, f"{found}, {expected}")
@@ -199,6 +209,38 @@ def block_map(suite, title, folder, summary, preemptions):
     suite.check(f"{title}: the focus ends where it says", abs(at - round(focus["to_s"] * 10**9)) <= 10**9)
     victims = {int(row["request"]) for row in preemptions}
     suite.check(f"{title}: blocks are taken from victims", taken and taken <= victims, str(taken - victims))
+
+
+def bytes_in_flight(suite):
+    """The run of configs/cases/b02, in which A waits for its load. A block has 2 (key and value) * 2 layers * 4
+    heads * 8 elements * 2 bytes * 4 positions = 1024 bytes, and a transfer takes 3 ms: W's two blocks are on their way
+    to the host from 1 to 4 ms, and to the device from 6 to 9 ms."""
+    case = json.loads((ROOT / "configs/cases/b02_aborted_load_passes.json").read_text())
+    case["config"]["include"] = [str(ROOT / "configs/cases/base.json")]
+    case["config"]["model"] = {"layers": 2, "kv_heads": 4, "head_dim": 8}
+    case["config"]["store"]["bandwidth_gb_s"] = 0  # the latency alone
+    case["requests"] = case["requests"][:3]
+    del case["requests"][2]["abort_at_ms"], case["expect"]
+    suite.write("loads.json", json.dumps(case))
+    ran = suite.run("run", "loads.json", "-o", "loads", "--metrics-out", "loads.prom")
+    suite.check("a run with one load succeeds", ran.status == 0, ran.err)
+    rows = {row["time_s"]: row for row in rows_of(suite.scratch / "loads/timeline.csv")}
+    at = lambda ms: tuple(int(rows[f"0.{ms:03}000000"][name]) for name in (  # noqa: E731
+        "loading", "running", "waiting", "save_bytes_in_flight", "load_bytes_in_flight"))
+    suite.check("its bytes are in flight from its queueing to its end", [at(ms) for ms in (1, 2, 4, 6, 9)] == [
+        (0, 0, 0, 2048, 0), (0, 0, 1, 2048, 0), (0, 1, 0, 0, 0), (1, 0, 0, 0, 2048), (0, 1, 0, 0, 0)], str(rows))
+    row = rows_of(suite.scratch / "loads/requests.csv")[2]
+    suite.check("its row has them", [row[name] for name in (
+        "loads", "loads_lost", "loading_ms", "loaded_tokens", "loaded_blocks", "loaded_states", "queue_ms", "ttft_ms")] ==
+        ["1", "0", "3.000000", "8", "2", "0", "0.000000", "4.000000"], str(row))
+    life = suite.run("run", "loads.json", "--why", "2").out
+    suite.check("--why says what it waited for", "  0.006000   loads 2 blocks from the external store: 0.003000 s, "
+                "spares 8 tokens\n" in life and "\nWaited 0.000000 s, then 0.003000 s for loads\n" in life, life)
+    for case, request, sentence in (
+            ("b01_lost_load_lease", 2, "loads 2 blocks from the external store: aborted after 0.001000 s"),
+            ("b01_lost_load_stalls", 2, "loads 2 blocks from the external store: not there when the run ended, ")):
+        life = suite.run("run", ROOT / f"configs/cases/{case}.json", "--why", request).out
+        suite.check(f"--why in {case} says {sentence}", sentence in life, life)
 
 
 def memory(suite):
@@ -336,6 +378,18 @@ def main():
     agreement(suite, "everything", EVERYTHING, 1500, exact=False)
     agreement(suite, "reuse", ["--set", "prefix.reuse=on", "--set", "engine.num_blocks=3000"], 300, exact=False,
               trace=ROOT / "traces/mooncake/conversation_300.jsonl")
+    shared = suite.write("shared.jsonl", suite.run(
+        "trace", "synth", "--requests", 400, "--prompt", "uniform:300:900", "--output", "uniform:5:60", "--rate", 20,
+        "--prefix-tree", "4:2:8", "--format", "jsonl", "--seed", 3).out)
+    store = ["--set", "prefix.reuse=on", "--set", "engine.num_blocks=500", "--set", "store.host_blocks=4000",
+             "--set", "store.latency_us=4000"]
+    lost = ["--set", "store.lease_us=9000", "--set", "fault.load_lost=3"]
+    for title, arguments, least in (("store", store, 0), ("lost loads", store + lost, 1)):
+        agreement(suite, title, arguments, 400, exact=False, trace=shared)
+        rows = rows_of(suite.scratch / title / "requests.csv")
+        suite.check(f"{title}: there are loads", sum(int(row["loads"]) for row in rows) > 100 and
+                    sum(int(row["loads_lost"]) for row in rows) == least)
+    bytes_in_flight(suite)
     memory(suite)
     everything_or_nothing(suite)
     report(suite)

@@ -83,7 +83,7 @@ TEST_CASE("timeline: the ledger's columns are there where there is a ledger") {
   const std::string without = timeline_csv(timeline, false);
   CHECK(without.find("ledger") == std::string::npos);
   CHECK(without.substr(without.find('\n')) ==
-        "\n1.500000000,3,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0\n");
+        "\n1.500000000,3,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0\n");
   const std::string with = timeline_csv(timeline, true);
   CHECK(with.find("drafts_accepted,ledger_committed,ledger_in_flight,ledger_draft_reserve,"
                   "ledger_known_reserve,ledger_surplus,ledger_tail_slack,ledger_parked,"
