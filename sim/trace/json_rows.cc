@@ -224,7 +224,8 @@ void JsonRows::finish(TraceRequest& request, const RowExtras& extras, std::uint6
                              {}};
     }
   }
-  auto error = add_prefix(request, extras);
+  std::optional<InputError> error;
+  if (extras.prefix != 0) error = add_prefix(request, extras);
   if (!error) error = check_row(schema_, rows_ - 1, request, extras);
   if (!error && !extras.has_prompt) {
     error = InputError{};

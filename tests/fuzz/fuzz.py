@@ -30,6 +30,7 @@ TARGETS = {
     "trace": (["traces", "traces_read", "traces_found"], []),
 }
 STATUS = re.compile(r"^#(\d+)\s+\w+\s+cov: (\d+) ft: \d+ corp: (\d+)/(\S+)", re.MULTILINE)
+OPTIONS = ["-mutate_depth=2"]  # changes one after the other, from one input
 LENGTH_MAX = 4096  # bytes of one input: what readers get wrong fits into that
 
 
@@ -50,7 +51,7 @@ def fuzz(build, target, seconds, keep):
     with tempfile.TemporaryDirectory(prefix="pinfold-fuzz-") as scratch:
         command = [program, scratch, *seeds, *(ROOT / lesson for lesson in lessons),
                    f"-max_total_time={seconds}", f"-max_len={LENGTH_MAX}", "-timeout=20", "-rss_limit_mb=3000",
-                   f"-artifact_prefix={found}/", "-print_final_stats=1", "-seed=1"]
+                   f"-artifact_prefix={found}/", "-print_final_stats=1", "-seed=1", *OPTIONS]
         start, used = time.monotonic(), processor_seconds()
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
                               env=os.environ | {"ASAN_OPTIONS": "quarantine_size_mb=8"})

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-from fuzz import CORPUS, LENGTH_MAX, ROOT, TARGETS, processor_seconds
+from fuzz import CORPUS, LENGTH_MAX, OPTIONS, ROOT, TARGETS, processor_seconds
 
 THROW = 'throw std::logic_error("planted");'
 # Target: bugs, each a source, what is replaced there, by what. Where nothing else would notice that a check is
@@ -86,7 +86,7 @@ def attack(build, target, bug, seconds, seed):
         program = plant(build, target, bug, scratch)
         folders, lessons = TARGETS[target]
         seeds = [*(CORPUS / folder for folder in folders), *(ROOT / lesson for lesson in lessons)]
-        options = [f"-artifact_prefix={scratch}/", f"-max_len={LENGTH_MAX}", "-print_final_stats=1", f"-seed={seed}"]
+        options = [f"-artifact_prefix={scratch}/", f"-max_len={LENGTH_MAX}", "-print_final_stats=1", f"-seed={seed}", *OPTIONS]
         before = subprocess.run([program, *seeds, "-runs=0", *options], capture_output=True, check=False)
         if before.returncode:
             print(f"{target:10} the corpus meets the planted bug: nothing is shown")
