@@ -20,6 +20,20 @@ Token next_token(std::span<const Token> history, std::span<const Token> window) 
   return static_cast<Token>(mixed(hash, 1) >> 33);  // 31 bits: never the scribble
 }
 
+Keys::Keys(std::span<const Token> tokens, TokenCount block_size, bool with_tail) {
+  const auto hash = [](std::span<const Token> part) {
+    std::uint64_t key = part.size();
+    for (const Token token : part) key = mixed(key, token);
+    return key;
+  };
+  const std::size_t size = block_size.value;
+  std::size_t at = 0;
+  for (; at + size <= tokens.size(); at += size) blocks.push_back(hash(tokens.subspan(at, size)));
+  if (!with_tail || at == tokens.size()) return;
+  tail_end = TokenCount(static_cast<std::uint32_t>(tokens.size()));
+  tail = hash(tokens.subspan(at));
+}
+
 // ---- memory ----------------------------------------------------------------------------------------
 
 RowStore::RowStore(const SchedulerOptions& options, TokenCount window, TokenCount ring_len)
@@ -27,8 +41,18 @@ RowStore::RowStore(const SchedulerOptions& options, TokenCount window, TokenCoun
       block_size_(options.block_size),
       window_(options.state == Switch::kOn ? window : TokenCount(0)),
       ring_len_(ring_len),
+      recovered_(options.recovered_rows),
       blocks_(std::size_t{options.block_ids} * options.block_size.value, kScribble),
-      rings_(std::size_t{options.state_ids} * ring_len.value, kScribble) {}
+      rings_(std::size_t{options.state_ids} * ring_len.value, kScribble),
+      host_blocks_(std::size_t{options.host_block_ids} * options.block_size.value, kScribble),
+      buffers_(options.state_ids),
+      host_images_(options.host_state_ids) {}
+
+std::pair<std::vector<Token>&, std::size_t> RowStore::rows_of(PoolKind pool) {
+  if (pool == PoolKind::kHostBlocks) return {host_blocks_, block_size_.value};
+  if (pool == PoolKind::kStateSlots) return {rings_, ring_len_.value};
+  return {blocks_, block_size_.value};
+}
 
 void RowStore::write(std::uint32_t position, Token token, std::span<const BlockId> table) {
   const BlockRow row = block_row_of(position, table, block_size_);
@@ -41,23 +65,45 @@ void RowStore::write_ring(std::uint32_t position, Token token, BlockId state) {
 
 void RowStore::copy(const Copy& copy) {
   if (copy.to == kNoBlock) return;  // release only
-  const bool block = copy.pool == PoolKind::kBlocks;
-  std::vector<Token>& rows = block ? blocks_ : rings_;
-  const std::size_t stride = block ? block_size_.value : ring_len_.value;
-  const std::size_t count = block ? copy.rows.value : ring_len_.value;
-  const auto at = [&](BlockId id) {
-    return rows.begin() + static_cast<std::ptrdiff_t>(index_of(id) * stride);
-  };
-  std::copy_n(at(copy.from), count, at(copy.to));
+  const auto [rows, stride] = rows_of(copy.pool);
+  const std::size_t count = copy.pool == PoolKind::kBlocks ? copy.rows.value : stride;
+  std::copy_n(&rows[index_of(copy.from) * stride], count, &rows[index_of(copy.to) * stride]);
+}
+
+void RowStore::stage(const Copy& stage) {
+  const std::span<const Token> slot = ring(stage.from);
+  buffers_[index_of(stage.from)] = {{slot.begin(), slot.end()}, stage.rows};
+}
+
+void RowStore::transfer(const Transfer& transfer) {
+  const bool loads = transfer.lane == Lane::kHostToDevice;
+  const std::size_t device = index_of(transfer.device), host = index_of(transfer.host);
+  if (transfer.pool == PoolKind::kBlocks) {
+    const std::size_t size = block_size_.value;
+    Token* const on_device = &blocks_[device * size];
+    Token* const on_host = &host_blocks_[host * size];
+    std::copy_n(loads ? on_host : on_device, size, loads ? on_device : on_host);
+    return;
+  }
+  if (!loads) {
+    host_images_[host] = buffers_[device];
+    return;
+  }
+  const Image& image = host_images_[host];
+  std::copy(image.ring.begin(), image.ring.end(), &rings_[device * ring_len_.value]);
+  const std::uint32_t rows = image.rows.value;
+  for (std::uint32_t position = rows - std::min(rows, recovered_.value); position < rows;
+       ++position) {
+    write_ring(position, kScribble, transfer.device);
+  }
 }
 
 void RowStore::scribble(PoolKind pool, BlockId id) {
   if (pool == PoolKind::kDraftSlots) draft_tags[index_of(id)] = SequenceId{kScribble};
-  if (pool != PoolKind::kBlocks && pool != PoolKind::kStateSlots) return;
-  const bool block = pool == PoolKind::kBlocks;
-  std::vector<Token>& rows = block ? blocks_ : rings_;
-  const std::size_t stride = block ? block_size_.value : ring_len_.value;
-  std::fill_n(rows.begin() + static_cast<std::ptrdiff_t>(index_of(id) * stride), stride, kScribble);
+  if (pool == PoolKind::kHostStates) host_images_[index_of(id)] = {};
+  if (pool == PoolKind::kDraftSlots || pool == PoolKind::kHostStates) return;
+  const auto [rows, stride] = rows_of(pool);
+  std::fill_n(&rows[index_of(id) * stride], stride, kScribble);
 }
 
 std::vector<Token> RowStore::history(TokenCount rows, std::span<const BlockId> table) const {
@@ -85,9 +131,8 @@ std::span<const Token> RowStore::ring(BlockId state) const {
 
 // ---- requests --------------------------------------------------------------------------------------
 
-ToyEngine::ToyEngine(const ToyOptions& options, ExternalStore& store)
+ToyEngine::ToyEngine(const ToyOptions& options)
     : options_(options),
-      store_(store),
       scheduler_(options.scheduler),
       rows_(options.scheduler, options.window, options.ring_len),
       // A step's records wait for the D steps queued behind it, and go with the first plan after
@@ -97,9 +142,9 @@ ToyEngine::ToyEngine(const ToyOptions& options, ExternalStore& store)
 }
 
 Answer ToyEngine::add(SequenceId id, const std::vector<Token>& prompt, const RequestSpec& spec,
-                      std::uint32_t output) {
+                      std::uint32_t output, const PromptKeys& keys) {
   clients_[id] = {prompt, prompt.size(), output, spec.stop, {}, false, EndReason::kStop};
-  const Answer answer = scheduler_.add(id, spec);
+  const Answer answer = scheduler_.add(id, spec, keys);
   if (answer == Answer::kNever) clients_[id].ended = true;
   if (answer == Answer::kNever) clients_[id].reason = EndReason::kNever;
   read_journal();
@@ -107,9 +152,9 @@ Answer ToyEngine::add(SequenceId id, const std::vector<Token>& prompt, const Req
 }
 
 Answer ToyEngine::fork(SequenceId parent, SequenceId child, const std::vector<Token>& prompt,
-                       const RequestSpec& spec, std::uint32_t output) {
+                       const RequestSpec& spec, std::uint32_t output, const PromptKeys& keys) {
   clients_[child] = {prompt, prompt.size(), output, spec.stop, {}, false, EndReason::kStop};
-  const Answer answer = scheduler_.fork(parent, child, spec);
+  const Answer answer = scheduler_.fork(parent, child, spec, keys);
   if (answer == Answer::kNever) clients_[child].ended = true;
   if (answer == Answer::kNever) clients_[child].reason = EndReason::kNever;
   read_journal();
@@ -118,10 +163,11 @@ Answer ToyEngine::fork(SequenceId parent, SequenceId child, const std::vector<To
 
 void ToyEngine::abort(SequenceId id) {
   scheduler_.abort(id);
+  read_journal();
   take_ends();
 }
 
-// What the library reports besides plans: ids issued, and forks as they pin their parent.
+// What the library reports besides plans: ids issued, forks as they pin their parent, and transfers.
 void ToyEngine::read_journal() {
   std::span<const std::byte> bytes = scheduler_.journal().unread();
   while (!bytes.empty()) {
@@ -136,6 +182,10 @@ void ToyEngine::read_journal() {
       issued_.push_back({record.pool, id});
       if (!options_.ordered_writers) rows_.scribble(record.pool, id);
     }
+    const bool saves = record.verb == Verb::kSave;  // pairs: where from, where to
+    const PoolKind host =
+        record.pool == PoolKind::kBlocks ? PoolKind::kHostBlocks : PoolKind::kHostStates;
+    for (std::size_t n = 1; saves && n < ids.size(); n += 2) rows_.scribble(host, ids[n]);
     if (record.verb != Verb::kFork) continue;
     Client& child = clients_.at(SequenceId{record.sequence});
     const bool decode = child.known.size() <= record.count;
@@ -147,6 +197,10 @@ void ToyEngine::read_journal() {
     child.given = child.known.size();
   }
   scheduler_.journal().clear();
+  for (const Transfer& transfer : scheduler_.transfers()) {
+    link(transfer.lane).queue.push_back(transfer);
+  }
+  scheduler_.clear_transfers();
 }
 
 void ToyEngine::take_ends() {
@@ -185,7 +239,7 @@ ToyEngine::Work ToyEngine::work_of(SequenceId id, std::uint32_t epoch) const {
 }
 
 void ToyEngine::queue(const StepPlan& plan) {
-  Step step{plan.step, plan.copy_ticket, plan.step_ticket, {}, plan.copies, {}};
+  Step step{plan.step, plan.copy_ticket, plan.step_ticket, {}, plan.copies, plan.stages, {}};
   for (const Chunk& chunk : plan.chunks) {
     Work work = work_of(chunk.sequence, chunk.epoch);
     const std::vector<Token>& known = clients_.at(chunk.sequence).known;
@@ -193,10 +247,13 @@ void ToyEngine::queue(const StepPlan& plan) {
     work.first = chunk.first.value;
     for (std::uint32_t n = 0; n < chunk.count.value; ++n)
       work.inputs.push_back(known[work.first + n]);
+    for (std::uint32_t n = chunk.recovered.value; n > 0; --n) {
+      work.recovered.push_back(known[work.first - n]);
+    }
+    recovered += chunk.recovered.value;
     work.chunk = true;
     work.yields = chunk.last;
     if (!options_.ordered_writers) load_prompt(work, end, plan);
-    if (work.first == 0) ask_store(work, end);
     step.works.push_back(std::move(work));
   }
   for (const auto& [sequence, epoch] : batch_) {
@@ -234,13 +291,6 @@ void ToyEngine::load_prompt(const Work& work, TokenCount end, const StepPlan& pl
   if (first < end.value) loaded_[{work.sequence, work.epoch}] = first;
 }
 
-void ToyEngine::ask_store(const Work& work, TokenCount end) {
-  const Boundaries whole =
-      boundaries_crossed(TokenCount(0), end - TokenCount(1), options_.store_interval);
-  const TokenCount rows = whole.count > 0 ? whole[whole.count - 1] : TokenCount(0);
-  store_.load({work.sequence, rows, TokenCount(0), work.table, work.state});
-}
-
 // ---- device ----------------------------------------------------------------------------------------
 
 void ToyEngine::copy(Step& step) {
@@ -249,6 +299,7 @@ void ToyEngine::copy(Step& step) {
     if (options_.ordered_writers) rows_.scribble(pool, id);
   }
   for (const Copy& copy : step.copies) rows_.copy(copy);
+  for (const Copy& stage : step.stages) rows_.stage(stage);
   step.copied = true;
 }
 
@@ -270,7 +321,8 @@ Token ToyEngine::next_of(TokenCount rows, const Work& work) const {
 }
 
 void ToyEngine::run_chunk(Work& work) {
-  std::uint32_t position = work.first;
+  std::uint32_t position = work.first - static_cast<std::uint32_t>(work.recovered.size());
+  for (const Token token : work.recovered) rows_.write_ring(position++, token, work.state);
   const auto loaded = loaded_.find({work.sequence, work.epoch});
   for (const Token token : work.inputs) {
     const bool here = loaded != loaded_.end() && position >= loaded->second;
@@ -351,9 +403,64 @@ void ToyEngine::complete(bool failed) {
   take_ends();
   read_journal();
   const Ticket last = queue_.empty() ? step.step_ticket : queue_.back().step_ticket;
+  settled_.clear();
   for (const Work& work : step.works) {
     deliver(work, last);
-    save(work);
+    if (!scheduler_.knows(work.sequence)) continue;
+    if (scheduler_.view(work.sequence).epoch != work.epoch) continue;
+    settled_.push_back({work.sequence, work.written});
+  }
+}
+
+// ---- transfers -------------------------------------------------------------------------------------
+
+// A buffer is read once its step has staged it, if that step still comes.
+bool ToyEngine::may_move(const Transfer& transfer) const {
+  for (const Step& step : queue_) {
+    if (step.number == transfer.after) return step.copied || step.lost;
+  }
+  return true;
+}
+
+void ToyEngine::run_transfers(Lane lane) {
+  Link& moving = link(lane);
+  if (moving.ran == moving.queue.size()) return;
+  const Ticket ticket = moving.queue[moving.ran].ticket;
+  while (moving.ran < moving.queue.size() && moving.queue[moving.ran].ticket == ticket &&
+         may_move(moving.queue[moving.ran])) {
+    rows_.transfer(moving.queue[moving.ran++]);
+  }
+}
+
+void ToyEngine::report_transfers(Lane lane) {
+  Link& moving = link(lane);
+  if (moving.queue.empty()) return;
+  const Ticket ticket = moving.queue.front().ticket;
+  for (std::size_t n = 0; n < moving.queue.size() && moving.queue[n].ticket == ticket; ++n) {
+    if (n >= moving.ran) return;
+    // Not before the result of the step before the one that staged it.
+    if (value_of(moving.queue[n].after) > value_of(scheduler_.done()) + 1) return;
+  }
+  take_off(moving);
+  scheduler_.on_passed(lane, ticket);
+  read_journal();
+}
+
+void ToyEngine::lose_transfers(Lane lane) {
+  Link& moving = link(lane);
+  if (moving.queue.empty()) return;
+  const Ticket ticket = moving.queue.front().ticket;
+  take_off(moving);
+  scheduler_.on_lost(lane, ticket);
+  read_journal();
+}
+
+// All of the oldest ticket.
+void ToyEngine::take_off(Link& link) {
+  const Ticket ticket = link.queue.front().ticket;
+  while (!link.queue.empty() && link.queue.front().ticket == ticket) {
+    link.queue.pop_front();
+    if (link.ran > 0) --link.ran;
   }
 }
 
@@ -388,17 +495,6 @@ void ToyEngine::deliver(const Work& work, Ticket last) {
   client.known.insert(client.known.end(), work.tokens.begin(), work.tokens.end());
   records_.release_after(fence_on(Lane::kCompute, last), std::span(&*handle, 1));
   if (!client.ended && scheduler_.view(work.sequence).epoch != work.epoch) ++late_tokens;
-}
-
-void ToyEngine::save(const Work& work) {
-  if (!scheduler_.knows(work.sequence)) return;
-  const SequenceView view = scheduler_.view(work.sequence);
-  if (view.epoch != work.epoch) return;
-  const Boundaries crossed =
-      boundaries_crossed(work.processed, view.rows.processed, options_.store_interval);
-  for (std::uint32_t n = 0; n < crossed.count; ++n) {
-    store_.save({work.sequence, crossed[n], work.written, view.table, view.state});
-  }
 }
 
 }  // namespace pinfold::toy

@@ -10,7 +10,11 @@
 // overwritten as soon as it has been issued, and a prompt's rows are loaded into new blocks at admission.
 // So a release that comes too early destroys what queued work still reads, or lets queued work destroy
 // loaded rows.
+//
+// With the external store (rule O16) the host has rows as well. Each transfer really moves them, on a lane
+// of its own, when run_transfers() says so: as late as a caller likes.
 
+#include <array>
 #include <deque>
 #include <map>
 #include <span>
@@ -19,7 +23,6 @@
 #include <vector>
 
 #include "engine/cache_geometry.h"
-#include "engine/external_store.h"
 #include "engine/output_records.h"
 #include "engine/scheduler.h"
 
@@ -33,7 +36,19 @@ inline constexpr Token kScribble = 0xFFFF'FFFF;
 /// f: a hash of the history and, once more, of its last `window` tokens.
 Token next_token(std::span<const Token> history, std::span<const Token> window);
 
-/// The memory: rows of blocks, rings of state slots, one tag a draft slot.
+/// What blocks hold, for PromptKeys: a key is a hash of its own block's tokens.
+struct Keys {
+  std::vector<std::uint64_t> blocks;
+  TokenCount tail_end;
+  std::uint64_t tail = 0;
+
+  Keys(std::span<const Token> tokens, TokenCount block_size, bool with_tail);
+  operator PromptKeys() const { return {blocks, tail_end, tail}; }
+};
+
+/// The memory: rows of blocks, rings of state slots and their copy buffers, one tag a draft slot; on the
+/// host rows of blocks and rings. A host ring lacks the last `options.recovered_rows` rows: no store keeps
+/// them.
 class RowStore {
  public:
   explicit RowStore(const SchedulerOptions& options, TokenCount window, TokenCount ring_len);
@@ -41,6 +56,8 @@ class RowStore {
   void write(std::uint32_t position, Token token, std::span<const BlockId> table);
   void write_ring(std::uint32_t position, Token token, BlockId state);  // nothing without state
   void copy(const Copy& copy);
+  void stage(const Copy& stage);  // a ring that belongs to `rows` rows, into its buffer
+  void transfer(const Transfer& transfer);
   void scribble(PoolKind pool, BlockId id);
 
   /// Rows [0, rows) through the table.
@@ -52,16 +69,26 @@ class RowStore {
   std::vector<SequenceId> draft_tags;  // whose draft information lies in a draft slot
 
  private:
-  TokenCount block_size_, window_, ring_len_;
-  std::vector<Token> blocks_;  // [block_ids][B]
-  std::vector<Token> rings_;   // [state_ids][ring_len]
+  /// A ring and the count of rows it belongs to.
+  struct Image {
+    std::vector<Token> ring;
+    TokenCount rows;
+  };
+  /// All of the pool's rows, and how many an id has.
+  std::pair<std::vector<Token>&, std::size_t> rows_of(PoolKind pool);
+
+  TokenCount block_size_, window_, ring_len_, recovered_;
+  std::vector<Token> blocks_;       // [block_ids][B]
+  std::vector<Token> rings_;        // [state_ids][ring_len]
+  std::vector<Token> host_blocks_;  // [host_block_ids][B]
+  std::vector<Image> buffers_;      // [state_ids]
+  std::vector<Image> host_images_;  // [host_state_ids]
 };
 
 struct ToyOptions {
   SchedulerOptions scheduler;
   TokenCount window{4};  // with state
   TokenCount ring_len{8};
-  TokenCount store_interval = kStoreInterval;
   bool ordered_writers = false;  // overwrites wait in the lane, and nothing is loaded
   bool lost_steps_run = false;   // after a failure the device still runs what was queued
   std::uint64_t seed = 0;        // which drafts are right
@@ -79,17 +106,23 @@ struct Client {
   std::span<const Token> emitted() const { return std::span(known).subspan(given); }
 };
 
+/// A row group whose result came with the last complete(), of a request that goes on.
+struct Settled {
+  SequenceId sequence{};
+  TokenCount written;  // C + F before the result, rejected drafts included: for window_is_whole
+};
+
 class ToyEngine {
  public:
-  ToyEngine(const ToyOptions& options, ExternalStore& store);
+  explicit ToyEngine(const ToyOptions& options);
 
   /// `limit` at least `output`, both at least 1.
   Answer add(SequenceId id, const std::vector<Token>& prompt, const RequestSpec& spec,
-             std::uint32_t output);
+             std::uint32_t output, const PromptKeys& keys = {});
   /// The child's prompt must agree with the parent's tokens up to C, or end below it: it then goes on
   /// from the parent's next token.
   Answer fork(SequenceId parent, SequenceId child, const std::vector<Token>& prompt,
-              const RequestSpec& spec, std::uint32_t output);
+              const RequestSpec& spec, std::uint32_t output, const PromptKeys& keys = {});
   void abort(SequenceId id);
 
   bool may_plan() const { return queue_.size() <= options_.scheduler.overlap; }
@@ -101,11 +134,20 @@ class ToyEngine {
   /// Runs the oldest step to its end and processes its result; `failed`: it and what is queued behind
   /// it are lost.
   void complete(bool failed = false);
+  /// Moves the rows of the oldest transfers of the lane that have not moved and may.
+  void run_transfers(Lane lane);
+  /// Says that the oldest transfers of the lane have passed, if they ran and may be reported.
+  void report_transfers(Lane lane);
+  /// Gives the oldest transfers of the lane up; the first of them may have moved.
+  void lose_transfers(Lane lane);
+  bool transfers_pending() const { return !links_[0].queue.empty() || !links_[1].queue.empty(); }
 
   const Scheduler& scheduler() const { return scheduler_; }
   const RowStore& rows() const { return rows_; }
   const OutputRecords& records() const { return records_; }
   const std::map<SequenceId, Client>& clients() const { return clients_; }
+  const std::vector<Settled>& settled() const { return settled_; }
+  std::uint64_t recovered = 0;  // rows computed again behind loaded states
   std::uint64_t decode_forks = 0, prompt_forks = 0, late_tokens = 0, stale_draft_slots = 0;
 
  private:
@@ -120,6 +162,7 @@ class ToyEngine {
         0;  // a chunk's first position; a decode row's if the device has no cursor
     std::vector<Token> inputs;  // a chunk's tokens, or a decode row's token
     std::uint32_t drafts = 0;
+    std::vector<Token> recovered;  // tokens before a chunk's, for the ring alone
     bool chunk = false, yields = true;
     std::vector<Token> tokens{};        // what it yielded
     TokenCount processed{}, written{};  // when its result came: C, and C + F
@@ -128,9 +171,14 @@ class ToyEngine {
     StepNumber number{};
     Ticket copy_ticket{}, step_ticket{};
     std::vector<std::pair<PoolKind, BlockId>> issued;  // overwritten first, with ordered writers
-    std::vector<Copy> copies;
+    std::vector<Copy> copies, stages;
     std::vector<Work> works;
     bool copied = false, ran = false, lost = false;
+  };
+  /// A lane of transfers, in order: the first `ran` of them have moved.
+  struct Link {
+    std::deque<Transfer> queue;
+    std::size_t ran = 0;
   };
   /// A decode row's life on the device: until a preemption or a failed step.
   using Life = std::tuple<SequenceId, std::uint32_t, std::uint32_t>;  // sequence, epoch, era
@@ -144,21 +192,21 @@ class ToyEngine {
   Work work_of(SequenceId id, std::uint32_t epoch) const;
   void queue(const StepPlan& plan);
   void load_prompt(const Work& work, TokenCount end, const StepPlan& plan);
-  void ask_store(const Work& work, TokenCount end);
   void copy(Step& step);
   void run(Step& step);
   void run_chunk(Work& work);
   void run_decode(Work& work);
   std::vector<Token> proposals(const Work& work, const Cursor& cursor) const;
+  Link& link(Lane lane) { return links_[lane == Lane::kHostToDevice ? 0 : 1]; }
+  bool may_move(const Transfer& transfer) const;
+  void take_off(Link& link);
   void read_journal();
   void take_ends();
   void settle(Work& work, std::vector<RowResult>& exceptions);
   void deliver(const Work& work, Ticket last);
-  void save(const Work& work);
   Token next_of(TokenCount rows, const Work& work) const;
 
   ToyOptions options_;
-  ExternalStore& store_;
   Scheduler scheduler_;
   RowStore rows_;
   OutputRecords records_;
@@ -170,6 +218,8 @@ class ToyEngine {
   std::map<Life, Cursor> cursors_;
   std::map<std::pair<SequenceId, std::uint32_t>, std::uint32_t>
       loaded_;  // by epoch: from this row on
+  std::array<Link, 2> links_;
+  std::vector<Settled> settled_;
   std::uint32_t era_ = 0;
   std::map<SequenceId, Client> clients_;
 };

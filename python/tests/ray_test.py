@@ -102,7 +102,8 @@ def test_the_command(cluster, small, tmp_path):
     """`python -m pinfold.ray` joins a running cluster and writes what `pinfold sweep` writes."""
     file = tmp_path / "sweep.json"
     file.write_text(json.dumps({"traces": [small.name], "grid": {"engine.block_size": [16, 32]}}))
-    ran = subprocess.run([sys.executable, "-m", "pinfold.ray", file, "--address", cluster.address,
+    # A crash of the interpreter says where.
+    ran = subprocess.run([sys.executable, "-X", "faulthandler", "-m", "pinfold.ray", file, "--address", cluster.address,
                           "-o", tmp_path / "ray"], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout) == (0, "2 ok, 0 failed, 0 invalid\n"), ran.stderr
     pinfold.sweep(file, output=tmp_path / "local")

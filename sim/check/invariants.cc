@@ -77,7 +77,8 @@ void Invariants::expect(SequenceId id, TokenCount prompt, TokenCount limit, Stop
 }
 
 void Invariants::answered(SequenceId id, Answer answer) {
-  const Asked& asked = asked_[id];
+  const Asked asked = asked_[id];
+  asked_.erase(id);  // memory follows what lives
   const std::uint64_t longest = options_.max_model_len.value;
   const std::uint64_t prompt = asked.prompt.value;
   const std::uint64_t limit =

@@ -77,7 +77,7 @@ class Invariants {
   SchedulerOptions options_;
   Findings findings_;
   JournalBooks books_;
-  std::map<SequenceId, Asked> asked_;
+  std::map<SequenceId, Asked> asked_;  // and not answered yet
   /// What a pass that grants nothing leaves alone, as far as counts tell.
   struct Counts {
     std::array<std::uint64_t, kPoolKinds> available{}, acquired{};

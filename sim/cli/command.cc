@@ -47,7 +47,7 @@ std::string on_one_line(std::string text) {
 }
 
 /// What the table of flags says of `app` and the commands below it.
-void add_to_manual(CLI::App& app, std::vector<std::string> words, Manual& manual) {
+void add_to_manual(CLI::App& app, const std::vector<std::string>& words, Manual& manual) {
   ManualCommand command;
   command.words = words;
   command.description = on_one_line(app.get_description());
@@ -67,7 +67,7 @@ void add_to_manual(CLI::App& app, std::vector<std::string> words, Manual& manual
     manual.commands[place].commands.push_back(below->get_name());
     std::vector<std::string> longer = words;
     longer.push_back(below->get_name());
-    add_to_manual(*below, std::move(longer), manual);
+    add_to_manual(*below, longer, manual);
   }
 }
 

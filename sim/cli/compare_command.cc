@@ -13,7 +13,7 @@ namespace {
 /// Runs both again and looks for the event, or says why it cannot.
 std::optional<InputError> find_difference(const CompareCommand& command, const Compared& a,
                                           const Compared& b, RunComparison& result) {
-  const auto cannot = [&](std::string why) {
+  const auto cannot = [&](const std::string& why) {
     result.notes.push_back("where the events part is not known: " + why);
     return std::nullopt;
   };

@@ -26,13 +26,15 @@ UsageError none_of(const std::string& flag, const std::string& text,
           did_you_mean(text, known)};
 }
 
-std::uint32_t tokens_of(const std::string& flag, const std::string& text, std::uint32_t least) {
+std::uint32_t tokens_of(const std::string& flag, const std::string& text, std::uint32_t least,
+                        std::uint32_t most) {
   std::uint32_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, failure] = std::from_chars(text.data(), end, value);
-  if (failure != std::errc() || stop != end || value < least) {
+  if (failure != std::errc() || stop != end || value < least || value > most) {
     throw UsageError{flag + ": found " + in_quotes(text) + ", expected a number of tokens from " +
-                     std::to_string(least)};
+                     std::to_string(least) +
+                     (most == UINT32_MAX ? "" : " to " + std::to_string(most))};
   }
   return value;
 }

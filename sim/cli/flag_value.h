@@ -48,7 +48,8 @@ inline bool on_or_off(const std::string& flag, const std::string& text) {
 }
 
 /// A number of tokens from `least`, which may be 0.
-std::uint32_t tokens_of(const std::string& flag, const std::string& text, std::uint32_t least);
+std::uint32_t tokens_of(const std::string& flag, const std::string& text, std::uint32_t least,
+                        std::uint32_t most = UINT32_MAX);
 
 /// A number from 1; `expected` says what it counts.
 std::uint64_t count_of(const std::string& flag, const std::string& text,

@@ -23,6 +23,7 @@ namespace {
                                  command.format == MutantsFormat::kJson ? "json" : "text"};
   if (command.only) words.insert(words.end(), {"--mutant", *command.only});
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   ::execv(path.c_str(), arguments.data());

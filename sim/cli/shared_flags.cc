@@ -76,7 +76,7 @@ TraceOptions TraceFlags::take() const {
   options.reader.format = format_;
   if (command_->given("--columns")) options.reader.columns = value_of(parse_column_names(columns_));
   if (command_->given("--id-block")) {
-    options.reader.id_block = tokens_of("--id-block", id_block_, 1);
+    options.reader.id_block = tokens_of("--id-block", id_block_, 1, kIdBlockMost);
   }
   if (command_->given("--on-unordered")) {
     options.unordered = one_of<Unordered>("--on-unordered", unordered_,

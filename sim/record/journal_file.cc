@@ -81,7 +81,7 @@ void JournalWriter::record(const Record& record, const std::byte* ids) {
   const std::uint32_t count = ids_after(record);
   if (count == 0 && record.count != 0) fmt::format_to(out, R"(, "count": {})", record.count);
   if (record.aux != 0) fmt::format_to(out, R"(, "aux": {})", record.aux);
-  if (count > 0) {
+  if (takes_ids(record.verb)) {  // the reader wants it, even if there is none
     text_ += R"(, "ids": [)";
     for (std::uint32_t n = 0; n < count; ++n) {
       BlockId id{};

@@ -613,6 +613,7 @@ std::vector<std::string> Replay::story_of(BlockId block, TokenCount row) const {
   }
   std::sort(lines.begin(), lines.end());
   std::vector<std::string> texts;
+  texts.reserve(lines.size());
   for (auto& [line, text] : lines) texts.push_back(std::move(text));
   return texts;
 }

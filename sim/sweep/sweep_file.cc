@@ -262,6 +262,7 @@ class SweepFileReader {
     for (const GridKey* one : keys) axis.name += (axis.name.empty() ? "" : "+") + one->path;
     for (std::size_t i = 0; i < key.values.size(); ++i) {
       std::vector<Setting> step;
+      step.reserve(keys.size());
       for (const GridKey* one : keys) step.push_back({one->path, one->values[i]});
       axis.steps.push_back(std::move(step));
     }

@@ -174,6 +174,7 @@ std::vector<RunRecord> read_runs(Database& database, const std::string& version)
     at->second.figures.push_back({figures.text(2), kind_of(figures.text(3)), figures.text(4)});
   }
   std::vector<RunRecord> list;
+  list.reserve(records.size());
   for (auto& [key, record] : records) list.push_back(std::move(record));
   return list;
 }

@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 
+#include "sim/trace/time_sum.h"
+
 namespace pinfold::sim {
 
 TableSchema burst_gpt() {
@@ -17,7 +19,8 @@ TableSchema burst_gpt() {
                   {"Elapsed time", Field::kElapsed, false, Clock::kSeconds}},
       .rule = [ends](TraceRequest& request, const RowExtras& extras) -> std::optional<InputError> {
         if (request.session == kNoSession) return std::nullopt;
-        const std::int64_t end = request.arrival_ns + extras.elapsed_ns.value_or(0);
+        const std::int64_t end =
+            time_sum(request.arrival_ns, extras.elapsed_ns.value_or(0)).value_or(kNeverNs);
         const auto [place, first] = ends->try_emplace(request.session, end);
         if (!first) {
           request.delay_ns = std::max<std::int64_t>(0, request.arrival_ns - place->second);

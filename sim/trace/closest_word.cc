@@ -38,8 +38,12 @@ std::optional<std::string_view> closest_word(std::string_view word,
   std::optional<std::string_view> best;
   std::size_t best_distance = 0;
   for (const std::string_view candidate : candidates) {
+    const std::size_t most = std::max<std::size_t>(1, candidate.size() / 3);
+    // Each letter that one has more is an edit.
+    const auto [shorter, longer] = std::minmax({word.size(), candidate.size()});
+    if (longer - shorter > most) continue;
     const std::size_t distance = edit_distance(word, candidate);
-    if (distance > std::max<std::size_t>(1, candidate.size() / 3)) continue;
+    if (distance > most) continue;
     if (best && distance >= best_distance) continue;
     best = candidate;
     best_distance = distance;

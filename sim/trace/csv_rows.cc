@@ -216,11 +216,7 @@ std::optional<InputError> CsvRows::row(const Line& line, TraceRequest& request) 
       if (auto error = check_zone(line, fields_[i])) return error;
     }
   }
-  request.prompt += extras.prefix;
-  std::optional<InputError> error;
-  if (request.prompt < extras.prefix) {
-    error = at(line.number, 0, "more prompt tokens than 32 bits hold", "at most 4294967295");
-  }
+  std::optional<InputError> error = add_prefix(request, extras);
   if (!error) error = check_row(schema_, rows_ - 1, request, extras);
   if (!error && schema_.rule) error = schema_.rule(request, extras);
   if (error) {

@@ -9,6 +9,7 @@
 #include "sim/trace/decimal_number.h"
 #include "sim/trace/json_walk.h"
 #include "sim/trace/table_schema.h"
+#include "sim/trace/time_sum.h"
 
 namespace pinfold::sim {
 
@@ -138,13 +139,14 @@ RowReader::Step DynamoRows::read(const Line& line, TraceRequest& request) {
     throw JsonTraceMistake{nullptr, "request.input_tokens", "0 tokens", "at least 1", {}};
   }
   if (!request.prefix_ids.empty()) {
-    if (event.block == 0 || (id_block_ != 0 && event.block != id_block_)) {
-      throw JsonTraceMistake{
-          nullptr,
-          "request.replay.trace_block_size",
-          fmt::format("blocks of {} tokens", event.block),
-          id_block_ == 0 ? "at least 1 token" : fmt::format("{} as in the lines before", id_block_),
-          {}};
+    if (event.block == 0 || event.block > kIdBlockMost ||
+        (id_block_ != 0 && event.block != id_block_)) {
+      throw JsonTraceMistake{nullptr,
+                             "request.replay.trace_block_size",
+                             fmt::format("blocks of {} tokens", event.block),
+                             id_block_ == 0 ? fmt::format("from 1 to {} tokens", kIdBlockMost)
+                                            : fmt::format("{} as in the lines before", id_block_),
+                             {}};
     }
     id_block_ = event.block;
   }
@@ -156,7 +158,8 @@ RowReader::Step DynamoRows::read(const Line& line, TraceRequest& request) {
     throw JsonTraceMistake{nullptr, {}, error->found, error->expected, {}};
   }
   if (request.session != kNoSession) {
-    const std::int64_t end = request.arrival_ns + event.total_ns.value_or(0);
+    const std::int64_t end =
+        time_sum(request.arrival_ns, event.total_ns.value_or(0)).value_or(kNeverNs);
     const auto [before, first] = ends_.try_emplace(request.session, end);
     if (!first) {
       request.delay_ns = std::max<std::int64_t>(0, request.arrival_ns - before->second);

@@ -224,8 +224,9 @@ void JsonRows::finish(TraceRequest& request, const RowExtras& extras, std::uint6
                              {}};
     }
   }
-  request.prompt += extras.prefix;
-  auto error = check_row(schema_, rows_ - 1, request, extras);
+  std::optional<InputError> error;
+  if (extras.prefix != 0) error = add_prefix(request, extras);
+  if (!error) error = check_row(schema_, rows_ - 1, request, extras);
   if (!error && !extras.has_prompt) {
     error = InputError{};
     error->found = "no prompt length";

@@ -7,7 +7,8 @@ namespace pinfold::sim {
 
 LineWindow::LineWindow(std::unique_ptr<ByteStream> bytes, std::size_t window)
     : bytes_(std::move(bytes)),
-      buffer_(window + kPadding, '\0'),
+      window_(window),
+      buffer_(std::min(window, kFirst) + kPadding, '\0'),
       at_(buffer_.data()),
       end_(at_),
       whole_end_(at_) {}
@@ -16,17 +17,20 @@ LineWindow::LineWindow(std::unique_ptr<ByteStream> bytes, std::size_t window)
 bool LineWindow::refill() {
   if (at_end_) return false;
   std::size_t have = left();
-  const bool grow = have * 2 > buffer_.size();
-  if (grow) {
-    std::vector<char> larger(2 * buffer_.size(), '\0');
-    std::memcpy(larger.data(), at_, have);
-    buffer_.swap(larger);
+  const std::size_t before = have;
+  if (have * 2 > buffer_.size()) {
+    grow(2 * buffer_.size(), have);
   } else if (have > 0) {
     std::memmove(buffer_.data(), at_, have);
   }
-  const std::size_t room = buffer_.size() - kPadding;
-  const std::size_t before = have;
-  while (have < room) {
+  for (;;) {
+    const std::size_t room = buffer_.size() - kPadding;
+    if (have == room) {
+      if (room >= window_) break;
+      at_ = buffer_.data();
+      grow(window_ + kPadding, have);
+      continue;
+    }
     const std::size_t got = bytes_->read(buffer_.data() + have, room - have);
     if (got == 0) {
       at_end_ = true;
@@ -40,6 +44,13 @@ bool LineWindow::refill() {
   const void* last = have == 0 ? nullptr : ::memrchr(at_, '\n', have);
   whole_end_ = last == nullptr ? at_ : static_cast<const char*>(last) + 1;
   return have > before;
+}
+
+/// A buffer of `size` bytes that begins with the `have` bytes from at_ on.
+void LineWindow::grow(std::size_t size, std::size_t have) {
+  std::vector<char> larger(size, '\0');
+  std::memcpy(larger.data(), at_, have);
+  buffer_.swap(larger);
 }
 
 bool LineWindow::next_after_refill(Line& line) {

@@ -25,6 +25,8 @@ class LineWindow {
   /// Readable bytes behind every line, for readers that look at several bytes at a time.
   static constexpr std::size_t kPadding = 64;
   static constexpr std::size_t kWindow = std::size_t{1} << 20;
+  /// A file that fits into this takes no more.
+  static constexpr std::size_t kFirst = std::size_t{1} << 14;
 
   explicit LineWindow(std::unique_ptr<ByteStream> bytes, std::size_t window = kWindow);
 
@@ -68,8 +70,10 @@ class LineWindow {
   }
   bool next_after_refill(Line& line);
   bool refill();
+  void grow(std::size_t size, std::size_t have);
 
   std::unique_ptr<ByteStream> bytes_;
+  std::size_t window_;
   std::vector<char> buffer_;
   const char* at_;
   const char* end_;        // of what has been read

@@ -3,6 +3,8 @@
 #include <map>
 #include <memory>
 
+#include "sim/trace/time_sum.h"
+
 namespace pinfold::sim {
 namespace {
 
@@ -33,7 +35,9 @@ RowRule turns_after_delays() {
         error.expected = "one of them";
         return error;
       }
-      request.arrival_ns = before->second + request.delay_ns;
+      const auto arrival_ns = time_sum(before->second, request.delay_ns);
+      if (!arrival_ns) return too_late();
+      request.arrival_ns = *arrival_ns;
     }
     (*arrivals)[request.session] = request.arrival_ns;
     return std::nullopt;

@@ -35,7 +35,7 @@ constexpr std::string_view kPrefixIds = "prefix_ids_";
 bool add(TableSchema& schema, std::string_view name, std::string_view column) {
   if (name.starts_with(kPrefixIds)) {
     const auto block = unsigned_integer(name.substr(kPrefixIds.size()));
-    if (!block || *block == 0 || *block > 65'536) return false;
+    if (!block || *block == 0 || *block > kIdBlockMost) return false;
     schema.columns.push_back({std::string(column), Field::kPrefixIds});
     schema.id_block = static_cast<std::uint32_t>(*block);
     return true;
@@ -58,12 +58,17 @@ void require(TableSchema& schema, Field field, const char* name) {
 
 }  // namespace
 
-TableSchema plain_trace(std::span<const std::string_view> header) {
+Outcome<TableSchema> plain_trace(std::span<const std::string_view> header) {
   TableSchema schema{.format = "plain", .columns = {}};
   // All names, since a line may have keys that the first has not.
   for (const Name& name : kNames) add(schema, name.text, name.text);
   for (const std::string_view name : header) {
-    if (name.starts_with(kPrefixIds)) add(schema, name, name);
+    if (!name.starts_with(kPrefixIds) || add(schema, name, name)) continue;
+    InputError error;
+    error.found = "the column " + in_quotes(name);
+    error.expected =
+        fmt::format("{}N, each id for N tokens from 1 to {}", kPrefixIds, kIdBlockMost);
+    return error;
   }
   return schema;
 }

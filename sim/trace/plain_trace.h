@@ -21,8 +21,8 @@ struct ColumnName {
 
 /// The format for a table with these columns (CSV) or keys (JSON): `prompt` and `output` must be there.
 /// Times are `arrival_ns`, `arrival_us`, `arrival_ms`, `arrival_s` or `arrival` (a date), and `delay_`
-/// and `abort_` likewise; `prefix_ids_N` are ids of N tokens each.
-TableSchema plain_trace(std::span<const std::string_view> header);
+/// and `abort_` likewise; `prefix_ids_N` are ids of N tokens each. Another N is an error.
+Outcome<TableSchema> plain_trace(std::span<const std::string_view> header);
 
 /// The same with names of the user's own. An unknown name is an error that names `--columns`.
 Outcome<TableSchema> plain_trace(std::span<const ColumnName> columns);

@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "sim/trace/time_sum.h"
+
 namespace pinfold::sim {
 
 TableSchema vidur_csv() {
@@ -52,7 +54,9 @@ TableSchema trace_lab_replay() {
             request.delay_ns = 0;
             if (request.session == last->session) {
               request.delay_ns = last->wait_ns;
-              request.arrival_ns = last->arrival_ns + last->wait_ns;
+              const auto arrival_ns = time_sum(last->arrival_ns, last->wait_ns);
+              if (!arrival_ns) return too_late();
+              request.arrival_ns = *arrival_ns;
             }
             *last = {request.session, request.arrival_ns, wait_ns};
             return std::nullopt;

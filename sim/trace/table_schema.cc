@@ -119,6 +119,13 @@ std::optional<InputError> chat(const TraceColumn& column, std::string_view text,
 
 }  // namespace
 
+InputError too_late() {
+  InputError error;
+  error.found = "a turn more than 292 years after time 0";
+  error.expected = "times from 0 to 292 years";
+  return error;
+}
+
 bool is_list(Field field) { return field == Field::kPrefixIds || field == Field::kAccepted; }
 
 std::uint64_t session_number(std::string_view name) {
@@ -161,6 +168,15 @@ std::optional<InputError> set_field(const TraceColumn& column, std::string_view 
     case Field::kText: extras.has_text = true; return std::nullopt;
   }
   return std::nullopt;
+}
+
+std::optional<InputError> add_prefix(TraceRequest& request, const RowExtras& extras) {
+  request.prompt += extras.prefix;
+  if (request.prompt >= extras.prefix) return std::nullopt;
+  InputError error;
+  error.found = "more prompt tokens than 32 bits hold";
+  error.expected = "at most 4294967295";
+  return error;
 }
 
 std::optional<InputError> check_row(const TableSchema& schema, std::uint64_t row,

@@ -50,6 +50,9 @@ struct TraceColumn {
   bool quoted = false;  // JSON: a number written as a string
 };
 
+/// Tokens that one prefix id may stand for.
+inline constexpr std::uint32_t kIdBlockMost = 65'536;
+
 /// How many ids a prompt of p tokens has.
 enum class IdRule : std::uint8_t { kCeil, kFloor, kAny };
 
@@ -85,10 +88,16 @@ bool is_list(Field field);
 std::optional<InputError> set_field(const TraceColumn& column, std::string_view text,
                                     TraceRequest& request, RowExtras& extras);
 
+/// Adds the prefix to the prompt; an error where 32 bits do not hold both.
+std::optional<InputError> add_prefix(TraceRequest& request, const RowExtras& extras);
+
 /// What must hold of a whole row, apart from the format's rule. The error has `found` and `expected`, and
 /// the column's name in `key` where one is to blame.
 std::optional<InputError> check_row(const TableSchema& schema, std::uint64_t row,
                                     const TraceRequest& request, const RowExtras& extras);
+
+/// What a rule says of an arrival that no time holds.
+InputError too_late();
 
 /// A session's name as a number: what it writes if it is an integer, else a hash (XXH3, 64 bits).
 std::uint64_t session_number(std::string_view name);

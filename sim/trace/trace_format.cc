@@ -265,7 +265,7 @@ Outcome<const Entry*> detect(std::string_view start, const std::string& path,
   return find_csv(start.substr(0, std::min(start.find('\n'), start.size())), path);
 }
 
-Outcome<TableSchema> schema_of(const Entry& entry, std::string_view start,
+Outcome<TableSchema> schema_of(const Entry& entry, std::string_view start, const std::string& path,
                                const ReaderOptions& options) {
   if (entry.schema != nullptr) {
     TableSchema schema = entry.schema();
@@ -289,7 +289,12 @@ Outcome<TableSchema> schema_of(const Entry& entry, std::string_view start,
   const std::string_view line = start.substr(0, std::min(start.find('\n'), start.size()));
   const bool json = line.starts_with('{');
   const std::vector<std::string_view> header = json ? keys_of(line) : header_of(line);
-  return plain_trace(std::span<const std::string_view>(header));
+  Outcome<TableSchema> schema = plain_trace(std::span<const std::string_view>(header));
+  if (schema) return schema;
+  InputError error = schema.error();
+  error.path = path;
+  error.line = 1;
+  return error;
 }
 
 Outcome<OpenedTrace> open_lines(LineWindow lines, const std::string& path,
@@ -312,7 +317,7 @@ Outcome<OpenedTrace> open_lines(LineWindow lines, const std::string& path,
     if (!rows) return rows.error();
     opened.rows = std::move(rows.value());
   } else {
-    Outcome<TableSchema> schema = schema_of(entry, start, options);
+    Outcome<TableSchema> schema = schema_of(entry, start, path, options);
     if (!schema) return schema.error();
     if (options.id_block != 0) schema.value().id_block = options.id_block;
     const std::size_t first = start.find_first_not_of(" \t\r\n");

@@ -7,8 +7,9 @@
 #include <numeric>
 #include <utility>
 
-namespace pinfold::sim {
+#include "sim/trace/time_sum.h"
 
+namespace pinfold::sim {
 TraceInput::TraceInput(std::string path, std::unique_ptr<RowReader> rows, InputPolicies policies,
                        Again again)
     : path_(std::move(path)),
@@ -153,7 +154,7 @@ bool TraceInput::next_in_order(TraceRequest& request) {
       notes_.backward.add(rows_->place().line);
       if (policies_.unordered == Unordered::kSegments) {
         ++notes_.segments;
-        shift_ns_ += last_ns_ - row_ns;
+        shift_ns_ = time_sum(shift_ns_, last_ns_ - row_ns).value_or(kLatestNs);
       } else {
         if (!mistake(backward_error())) return false;
         left_out_.push_back(taken_ - 1);
@@ -164,19 +165,41 @@ bool TraceInput::next_in_order(TraceRequest& request) {
     }
     last_ns_ = row_ns;
     last_line_ = rows_->place().line;
-    request.arrival_ns += shift_ns_ - base_ns_;
-    if (request.abort_ns != kNeverNs) request.abort_ns += shift_ns_ - base_ns_;
+    // Segments one behind the other may come to any time.
+    const auto arrival_ns = time_sum(row_ns - base_ns_, shift_ns_);
+    if (!arrival_ns || *arrival_ns > kLatestNs) {
+      if (!mistake(late_error())) return false;
+      left_out_.push_back(taken_ - 1);
+      continue;
+    }
+    request.arrival_ns = *arrival_ns;
+    if (request.abort_ns != kNeverNs) {
+      request.abort_ns = time_sum(request.abort_ns, shift_ns_ - base_ns_).value_or(kNeverNs);
+    }
     ++given_;
     return true;
   }
 }
 
-InputError TraceInput::backward_error() const {
+InputError TraceInput::error_here() const {
   const ArrivalPlace& place = rows_->place();
   InputError error;
   error.path = path_;
   error.line = place.line;
   error.column = place.column;
+  return error;
+}
+
+InputError TraceInput::late_error() const {
+  InputError error = error_here();
+  error.found = "a time more than 146 years after the first";
+  error.expected = "at most 146 years";
+  return error;
+}
+
+InputError TraceInput::backward_error() const {
+  const ArrivalPlace& place = rows_->place();
+  InputError error = error_here();
   error.found = fmt::format("{}, earlier than line {}",
                             place.text.empty() ? "a time" : in_quotes(place.text), last_line_);
   error.expected = fmt::format("rows in order of {}", place.name);

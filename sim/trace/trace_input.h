@@ -76,6 +76,8 @@ class TraceInput final : public RequestSource {
   bool is_in_order();
   void sort_all();
   void renumber(TraceRequest& request);
+  InputError error_here() const;
+  InputError late_error() const;
   InputError backward_error() const;
 
   std::string path_;

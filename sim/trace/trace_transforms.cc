@@ -1,8 +1,11 @@
 #include "sim/trace/trace_transforms.h"
 
+#include <fmt/format.h>
+
 #include <bit>
 
 #include "sim/core/draw.h"
+#include "sim/trace/time_sum.h"
 
 namespace pinfold::sim {
 namespace {
@@ -92,9 +95,20 @@ bool Repeated::next(TraceRequest& request) {
     last_ns_ = request.arrival_ns;
     return true;
   }
+  const std::int64_t room_ns = kLatestNs - request.arrival_ns;
+  if (period_ns_ > room_ns / static_cast<std::int64_t>(time_)) {
+    InputError error;
+    error.path = "--repeat";
+    error.found = fmt::format("times that end in time {} of {}", time_ + 1, times_);
+    error.expected = "at most 146 years";
+    error_ = error;
+    return false;
+  }
   const std::int64_t offset_ns = period_ns_ * static_cast<std::int64_t>(time_);
   request.arrival_ns += offset_ns;
-  if (request.abort_ns != kNeverNs) request.abort_ns += offset_ns;
+  if (request.abort_ns != kNeverNs) {
+    request.abort_ns = time_sum(request.abort_ns, offset_ns).value_or(kNeverNs);
+  }
   if (request.fork_of != kNoRequest) request.fork_of += requests_ * time_;
   if (request.session != kNoSession) request.session = renamed(request.session, time_);
   for (std::uint64_t& id : request.prefix_ids) id = renamed(id, time_);

@@ -83,11 +83,14 @@ class Repeated final : public RequestSource {
   Repeated(Open open, std::uint64_t times)
       : open_(std::move(open)), times_(times), inner_(open_()) {}
   bool next(TraceRequest& request) override;
-  const std::optional<InputError>& error() const override { return inner_->error(); }
+  const std::optional<InputError>& error() const override {
+    return error_ ? error_ : inner_->error();
+  }
   std::uint32_t id_block() const override { return inner_->id_block(); }
 
  private:
   Open open_;
+  std::optional<InputError> error_;
   std::uint64_t times_;
   std::unique_ptr<RequestSource> inner_;
   std::uint64_t time_ = 0;      // the number of this time

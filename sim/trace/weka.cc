@@ -10,6 +10,7 @@
 #include "sim/trace/decimal_number.h"
 #include "sim/trace/json_walk.h"
 #include "sim/trace/table_schema.h"
+#include "sim/trace/time_sum.h"
 
 namespace pinfold::sim {
 namespace {
@@ -50,18 +51,16 @@ class TurnDelays {
  public:
   void next(Turn& turn) {
     if (any_) {
-      const std::int64_t gap = turn.request.arrival_ns - last_ns_ - last_api_ns_;
+      const std::int64_t gap = turn.request.arrival_ns - end_ns_;
       turn.request.delay_ns = std::max<std::int64_t>(0, turn.think_ns.value_or(gap));
     }
     any_ = true;
-    last_ns_ = turn.request.arrival_ns;
-    last_api_ns_ = turn.api_ns.value_or(0);
+    end_ns_ = time_sum(turn.request.arrival_ns, turn.api_ns.value_or(0)).value_or(kNeverNs);
   }
 
  private:
   bool any_ = false;
-  std::int64_t last_ns_ = 0;
-  std::int64_t last_api_ns_ = 0;
+  std::int64_t end_ns_ = 0;  // of the turn before
 };
 
 }  // namespace
@@ -93,7 +92,7 @@ struct WekaRows::Walker {
       } else if (key_is(raw, "requests")) {
         any = true;
         TurnDelays delays;
-        requests(field.value(), "requests", session_number(name), 0, delays, rows);
+        requests(field.value(), "requests", session_number(name), delays, rows);
       }
     }
     walk.close();
@@ -102,7 +101,7 @@ struct WekaRows::Walker {
   }
 
   void requests(json::value value, const std::string& path, std::uint64_t session,
-                std::int64_t offset_ns, TurnDelays& delays, std::vector<Row>& rows) {
+                TurnDelays& delays, std::vector<Row>& rows) {
     json::array array;
     if (value.get_array().get(array) != simdjson::SUCCESS) {
       const std::string_view token = token_of(value);
@@ -110,12 +109,12 @@ struct WekaRows::Walker {
     }
     std::size_t number = 0;
     for (json::value element : array) {
-      one(element, fmt::format("{}[{}]", path, number++), session, offset_ns, delays, rows);
+      one(element, fmt::format("{}[{}]", path, number++), session, delays, rows);
     }
   }
 
-  void one(json::value value, const std::string& path, std::uint64_t session,
-           std::int64_t offset_ns, TurnDelays& delays, std::vector<Row>& rows) {
+  void one(json::value value, const std::string& path, std::uint64_t session, TurnDelays& delays,
+           std::vector<Row>& rows) {
     json::object object;
     const std::string_view start = token_of(value);
     if (value.get_object().get(object) != simdjson::SUCCESS) {
@@ -156,7 +155,7 @@ struct WekaRows::Walker {
           agent = token_of(part);
         } else if (key_is(raw, "requests")) {
           TurnDelays own;
-          requests(part, path + ".requests", 0, 0, own, inner);
+          requests(part, path + ".requests", 0, own, inner);
         }
       } catch (const JsonTraceMistake& mistake) {
         if (!wrong) wrong = mistake;
@@ -164,7 +163,6 @@ struct WekaRows::Walker {
     }
     if (!wrong && !has_t)
       wrong = JsonTraceMistake{start.data(), path, "no key \"t\"", "a request's time", {}};
-    turn.request.arrival_ns += offset_ns;
     if (subagent || !inner.empty()) {
       if (wrong) {
         rows.push_back({walk.placed(*wrong, reader.path_, 1), turn.place});
@@ -198,8 +196,8 @@ struct WekaRows::Walker {
   }
 
   /// A sub-agent's requests: relative to the marker unless the first of them is not before it.
-  static void adopt(std::vector<Row>& inner, const Turn& marker, std::uint64_t session,
-                    std::vector<Row>& rows) {
+  void adopt(std::vector<Row>& inner, const Turn& marker, std::uint64_t session,
+             std::vector<Row>& rows) const {
     std::int64_t offset_ns = marker.request.arrival_ns;
     for (const Row& row : inner) {
       const auto* request = std::get_if<TraceRequest>(&row.content);
@@ -209,7 +207,14 @@ struct WekaRows::Walker {
     }
     for (Row& row : inner) {
       if (auto* request = std::get_if<TraceRequest>(&row.content)) {
-        request->arrival_ns += offset_ns;
+        const auto arrival_ns = time_sum(request->arrival_ns, offset_ns);
+        if (!arrival_ns) {
+          const InputError error = too_late();
+          const JsonTraceMistake late{row.place.text.data(), "t", error.found, error.expected, {}};
+          rows.push_back({walk.placed(late, reader.path_, 1), row.place});
+          continue;
+        }
+        request->arrival_ns = *arrival_ns;
         request->session = session;
       }
       rows.push_back(std::move(row));

@@ -228,6 +228,7 @@ void Core::let_go(Sequence& sequence) {
   }
   sequence.copy_ticket = Ticket{};
   sequence.load_ticket = Ticket{};
+  sequence.load_rows = TokenCount(0);
   if (reuse_) stop_publishing(sequence);
 }
 

@@ -219,6 +219,7 @@ class Core {
   void void_saves(std::uint64_t step);
   void end_saves(Ticket ticket, bool lost);
   void end_loads(Ticket ticket, bool lost);
+  TokenCount rows_to_recover(const Sequence& sequence) const;
   void requeue_unloaded(SlotIndex slot);
 
   // inspect.cc

@@ -65,8 +65,10 @@ Answer Core::fork(SequenceId parent_id, SequenceId child_id, const RequestSpec& 
   return Answer::kOk;
 }
 
-// An id counts a bounded number of owners; beyond it a fork shares nothing.
+// An id counts a bounded number of owners; beyond it a fork shares nothing. Nor does it share a state that
+// is not whole yet.
 bool Core::can_share(const SequenceView& parent) const {
+  if (rows_to_recover(store_[store_.find(parent.id)]) > TokenCount(0)) return false;
   const std::span<const BlockId> state(&parent.state, parent.state == kNoBlock ? 0 : 1);
   return pools_.blocks().can_pin(parent.table) && pools_.of(PoolKind::kStateSlots).can_pin(state);
 }

@@ -322,7 +322,7 @@ void Core::hash_store(Mixer& mix) const {
   }
   store_.for_each([&](SlotIndex slot) {
     const Sequence& sequence = store_[slot];
-    mix.add(std::uint64_t{sequence.recovers.value} << 32 | (sequence.loads ? 1 : 0));
+    mix.add(std::uint64_t{rows_to_recover(sequence).value} << 32 | (sequence.loads ? 1 : 0));
     mix.add(sequence.prefix.saved);
   });
   for (const Save& save : saves_) {

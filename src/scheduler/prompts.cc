@@ -1,7 +1,6 @@
 // Chunks of unfinished prompts, then admissions (rules O3 and O5).
 
 #include <algorithm>
-#include <utility>
 
 #include "scheduler/core.h"
 
@@ -24,7 +23,7 @@ void Core::plan_chunk(Pass& pass, Sequence& sequence) {
   const TokenCount first = sequence.rows.processed + sequence.rows.in_flight;
   const TokenCount left = sequence.prompt_end - first;
   // Rows computed again behind a loaded state come in one piece, even where they pass the budget.
-  const TokenCount recovered = std::exchange(sequence.recovers, TokenCount(0));
+  const TokenCount recovered = rows_to_recover(sequence);
   const std::uint32_t rest = pass.budget > recovered.value ? pass.budget - recovered.value : 1;
   const TokenCount count = cut_at_boundary(sequence, first, std::min(left, TokenCount(rest)));
   if (stores_states()) save_state(pass, sequence, first.value);

@@ -99,6 +99,15 @@ void Core::queue_load(SlotIndex slot, const Prefix& prefix, const Found& found) 
   if (mutant_is(Mutant::kLoadNotAwaited)) end_loads(ticket, false);
 }
 
+// A loaded state lacks what no store keeps until a row behind the load has been computed: the chunk that
+// begins there computes it again first, and meanwhile nobody can fork it.
+TokenCount Core::rows_to_recover(const Sequence& sequence) const {
+  if (options_.state == Switch::kOff) return TokenCount(0);
+  const TokenCount written = sequence.rows.processed + sequence.rows.in_flight;
+  if (written != sequence.load_rows) return TokenCount(0);
+  return std::min(options_.recovered_rows, written);
+}
+
 // In order of admission. A load that never came leaves rows that nobody knows: its request starts over
 // and computes them.
 void Core::end_loads(Ticket ticket, bool lost) {
@@ -122,9 +131,6 @@ void Core::end_loads(Ticket ticket, bool lost) {
     if (options_.state == Switch::kOn) ++stats_.loaded_states;
     sequence.rows.processed = sequence.load_rows;
     sequence.computed_high = std::max(sequence.computed_high, sequence.load_rows);
-    if (options_.state == Switch::kOn) {
-      sequence.recovers = std::min(options_.recovered_rows, sequence.load_rows);
-    }
     note(Verb::kLoaded, sequence, sequence.load_rows.value);
     join_running(slot, Phase::kPrefill);
     publish(sequence);
@@ -173,11 +179,12 @@ void Core::save_blocks(Sequence& sequence) {
   for (std::uint32_t entry = prefix.saved; entry < end; ++entry) {
     const PrefixNode content = nodes[entry - prefix.saved];
     if (prefixes_.is_saved(content, PoolKind::kHostBlocks)) continue;
-    if (host.available().value == 0) {
+    const BlockId from = sequence.table[entry];
+    // An id counts a bounded number of owners.
+    if (host.available().value == 0 || !pools_.blocks().can_pin(std::span(&from, 1))) {
       ++stats_.saves_refused;
       continue;
     }
-    const BlockId from = sequence.table[entry];
     BlockId to = kNoBlock;
     if (host.take(std::span(&to, 1)) > 0) {
       forget_on_host(sequence, PoolKind::kHostBlocks, std::span(&to, 1));

@@ -112,11 +112,10 @@ struct Sequence {
 
   PrefixState prefix;
 
-  // While it is loaded: what it waits for and the rows it then has. `recovers`: its first chunk computes so
-  // many rows again. `loads` is off once a load was lost.
+  // What its load waits for, and the rows C that it then has; 0 rows: not loaded since its admission.
+  // `loads` is off once a load was lost.
   Ticket load_ticket{};
   TokenCount load_rows;
-  TokenCount recovers;
   bool loads = true;
 
   // High-water mark of computed rows, for recomputed_tokens; `late_rows` is C of the epoch that a

@@ -2,6 +2,7 @@
 
 #include "sim/config/parse.h"
 #include "sim/config/resolved_config.h"
+#include "tests/fuzz/config_members.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace pinfold::fuzz {
@@ -23,6 +24,12 @@ void run(std::string_view text) {
 }
 
 }  // namespace
+
+const std::vector<KnownMember>& known_members() {
+  static const std::vector<KnownMember> kMembers = config_members("");
+  return kMembers;
+}
+
 }  // namespace pinfold::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

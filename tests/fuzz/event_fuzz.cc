@@ -3,6 +3,7 @@
 #include "sim/record/event_file.h"
 #include "sim/record/replay.h"
 #include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/known_members.h"
 
 namespace pinfold::fuzz {
 namespace {
@@ -26,6 +27,12 @@ void run(std::string_view text) {
 }
 
 }  // namespace
+
+const std::vector<KnownMember>& known_members() {
+  static const std::vector<KnownMember> kNone;
+  return kNone;
+}
+
 }  // namespace pinfold::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -4,7 +4,7 @@
   fuzz.py FOLDER [--seconds N] [--only TARGET] [--keep FOLDER]
 
 FOLDER is a build folder with -Dfuzz=enabled. Prints for each target the edges reached, the corpus before and
-after, and inputs tried; what it finds stays in FOLDER/found. `--keep` leaves the grown corpora, reduced to
+after, inputs tried, and the processor's seconds beside the clock's; what it finds stays in FOLDER/found. `--keep` leaves the grown corpora, reduced to
 inputs that reach something new, in a folder. The repository's corpus is never written.
 """
 
@@ -12,10 +12,12 @@ import argparse
 import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "tests/fuzz/corpus"
@@ -28,7 +30,14 @@ TARGETS = {
     "trace": (["traces", "traces_read", "traces_found"], []),
 }
 STATUS = re.compile(r"^#(\d+)\s+\w+\s+cov: (\d+) ft: \d+ corp: (\d+)/(\S+)", re.MULTILINE)
+OPTIONS = ["-mutate_depth=2"]  # changes one after the other, from one input
 LENGTH_MAX = 4096  # bytes of one input: what readers get wrong fits into that
+
+
+def processor_seconds():
+    """Of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def fuzz(build, target, seconds, keep):
@@ -42,9 +51,11 @@ def fuzz(build, target, seconds, keep):
     with tempfile.TemporaryDirectory(prefix="pinfold-fuzz-") as scratch:
         command = [program, scratch, *seeds, *(ROOT / lesson for lesson in lessons),
                    f"-max_total_time={seconds}", f"-max_len={LENGTH_MAX}", "-timeout=20", "-rss_limit_mb=3000",
-                   f"-artifact_prefix={found}/", "-print_final_stats=1", "-seed=1"]
+                   f"-artifact_prefix={found}/", "-print_final_stats=1", "-seed=1", *OPTIONS]
+        start, used = time.monotonic(), processor_seconds()
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
                               env=os.environ | {"ASAN_OPTIONS": "quarantine_size_mb=8"})
+        took, used = time.monotonic() - start, processor_seconds() - used
         if keep:
             kept = keep / target
             kept.mkdir(parents=True, exist_ok=True)
@@ -52,8 +63,8 @@ def fuzz(build, target, seconds, keep):
                            capture_output=True, check=False)
     status = STATUS.findall(done.stderr)
     tried, edges, corpus, size = status[-1] if status else ("0", "0", "0", "0b")
-    print(f"{target:10} {edges:>6} edges, corpus {before} -> {corpus} ({size}), {tried} inputs in {seconds} s",
-          flush=True)
+    print(f"{target:10} {edges:>6} edges, corpus {before} -> {corpus} ({size}), {tried} inputs in {took:.0f} s "
+          f"({used:.0f} s of the processor)", flush=True)
     if done.returncode == 0:
         return True
     print(done.stderr[-4000:])

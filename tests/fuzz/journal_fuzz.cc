@@ -9,6 +9,7 @@
 #include "sim/record/journal_file.h"
 #include "sim/record/journal_replay.h"
 #include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/known_members.h"
 
 namespace pinfold::fuzz {
 namespace {
@@ -51,6 +52,12 @@ void run(std::string_view text) {
 }
 
 }  // namespace
+
+const std::vector<KnownMember>& known_members() {
+  static const std::vector<KnownMember> kNone;
+  return kNone;
+}
+
 }  // namespace pinfold::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

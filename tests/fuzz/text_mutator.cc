@@ -1,7 +1,8 @@
-// How libFuzzer changes an input here. Half of the time as it always does, by bytes; otherwise by what the
+// How libFuzzer changes an input here. A sixth of the time as it always does, by bytes; otherwise by what the
 // readers look at: numbers become other numbers, words other words of the same text, members and lines
-// are repeated, dropped and moved. So most inputs are still read to their end, and a check that is missing
-// behind the first mistake can be met. Linked into the fuzzers only.
+// are repeated, dropped and moved, and members and columns that the reader knows are added. So most inputs are
+// still read to their end, and a check that is missing behind the first mistake can be met. Linked into the
+// fuzzers only.
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,9 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tests/fuzz/json_member.h"
+#include "tests/fuzz/known_members.h"
 
 // libFuzzer's names.
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size,
@@ -163,7 +167,61 @@ Token line_at(const std::string& text, Draws& draws) {
           after == std::string::npos ? text.size() : after + 1};
 }
 
+/// A value as a field of a CSV row.
+std::string as_field(std::string value) {
+  const auto is_json = [](char letter) {
+    return letter == '"' || letter == '[' || letter == ']' || letter == ',';
+  };
+  value.erase(std::remove_if(value.begin(), value.end(), is_json), value.end());
+  return value;
+}
+
+/// The value of a column of every row: of the header its name.
+void add_column(std::string& text, const pinfold::fuzz::KnownMember& member,
+                const std::string& value, Draws& draws) {
+  std::string changed;
+  const bool ahead = draws.below(2) == 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string field = at == 0 ? member.path : as_field(value);
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    changed += ahead ? field + "," + std::string(line) : std::string(line) + "," + field;
+    if (end < text.size()) changed += '\n';
+    at = end + 1;
+  }
+  text.swap(changed);
+}
+
+const std::string& any_value(const pinfold::fuzz::KnownMember& member, Draws& draws) {
+  return member.values[draws.below(member.values.size())];
+}
+
+/// Adds a member that the reader knows, or changes it; half of the time also those that it needs.
+void add_known(std::string& text, Draws& draws) {
+  const std::vector<pinfold::fuzz::KnownMember>& known = pinfold::fuzz::known_members();
+  const pinfold::fuzz::KnownMember& member = known[draws.below(known.size())];
+  const std::string& value = any_value(member, draws);
+  const bool objects = text.find('{') < text.find(',');
+  if (!objects) return add_column(text, member, value, draws);
+  // One document, or one object a line.
+  const std::size_t line = line_at(text, draws).begin;
+  const std::size_t root = line < text.size() && text[line] == '{' ? line : 0;
+  const auto choose = [&](std::size_t count) { return draws.below(count); };
+  pinfold::fuzz::set_member(text, root, member.path, value, choose);
+  if (draws.below(2) == 0) return;
+  for (const std::string& path : member.needs) {
+    for (const pinfold::fuzz::KnownMember& other : known) {
+      if (other.path == path) {
+        pinfold::fuzz::set_member(text, root, path, any_value(other, draws), choose);
+      }
+    }
+  }
+}
+
 void change(std::string& text, Draws& draws) {
+  if (!pinfold::fuzz::known_members().empty() && draws.below(3) == 0) {
+    return add_known(text, draws);
+  }
   const std::vector<Token> tokens = tokens_of(text);
   switch (draws.below(12)) {
     case 0:
@@ -239,9 +297,12 @@ std::size_t give(const std::string& text, std::uint8_t* out, std::size_t most) {
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t size_most, unsigned seed) {
   Draws draws(seed);
-  if (size == 0 || draws.below(2) == 0) return LLVMFuzzerMutate(data, size, size_most);
+  if (size == 0 || draws.below(6) == 0) return LLVMFuzzerMutate(data, size, size_most);
   std::string text(reinterpret_cast<const char*>(data), size);
-  for (std::size_t n = 0, changes = 1 + draws.below(3); n < changes; ++n) change(text, draws);
+  // Few, so that what was read to its end mostly still is.
+  do {
+    change(text, draws);
+  } while (draws.below(4) == 0);
   return give(text, data, size_most);
 }
 

@@ -7,16 +7,24 @@
 
 #include <memory>
 
+#include "sim/trace/azure_csv.h"
+#include "sim/trace/burst_gpt.h"
+#include "sim/trace/mooncake.h"
+#include "sim/trace/plain_trace.h"
+#include "sim/trace/qwen_bailian.h"
+#include "sim/trace/simulator_traces.h"
 #include "sim/trace/trace_input.h"
+#include "sim/trace/trace_lab.h"
 #include "sim/trace/trace_source.h"
 #include "sim/trace/trace_writer.h"
 #include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/known_members.h"
 
 namespace pinfold::fuzz {
 namespace {
 
 // A format that is parameters of a generator goes on for as long as it is asked.
-constexpr std::uint64_t kRequestsMost = 2000;
+constexpr std::uint64_t kRequestsMost = 100;
 
 /// A file in memory under a name, so that reading takes the way it takes for a user's file.
 class MemoryFile {
@@ -71,7 +79,45 @@ void run(std::string_view text) {
   require(written(again.value()) == ours, "what is read is what was written");
 }
 
+std::vector<std::string> values_of(const sim::TraceColumn& column) {
+  if (column.clock == sim::Clock::kDate) {
+    return {"\"2023-11-16 18:15:46.6805900\"", "\"2023-11-16 18:15:46.6805900+00:00\"",
+            "\"2262-04-11 23:47:16\"", "\"\""};
+  }
+  switch (column.field) {
+    case sim::Field::kArrival:
+    case sim::Field::kDelay:
+    case sim::Field::kAbort:
+    case sim::Field::kElapsed:
+      return {"0", "1", "1000", "2.5", "\"3\"", "9223372036", "9223372036854", "null"};
+    case sim::Field::kPrefixIds:
+    case sim::Field::kAccepted: return {"[]", "[0]", "[1, 2]", "[1, 2, 3, 4]", "null"};
+    case sim::Field::kSession:
+    case sim::Field::kText: return {"1", "\"a\"", "\"b\"", "null"};
+    default:
+      return {"0", "1", "2", "3", "64", "1000", "4294967295", "18446744073709551615", "-1", "null"};
+  }
+}
+
 }  // namespace
+
+const std::vector<KnownMember>& known_members() {
+  static const std::vector<KnownMember> kMembers = [] {
+    std::vector<KnownMember> members;
+    const std::vector<std::string_view> ids{"prefix_ids_16"};
+    for (const sim::TableSchema& schema :
+         {sim::azure_csv(), sim::burst_gpt(), sim::trace_lab_replay(), sim::vidur_csv(),
+          sim::splitwise_csv(), sim::qwen_bailian(), sim::rag_pulse(), sim::llm_serving_sim(),
+          sim::mooncake(), sim::plain_trace(std::span<const std::string_view>(ids)).value()}) {
+      for (const sim::TraceColumn& column : schema.columns) {
+        members.push_back({column.name, values_of(column)});
+      }
+    }
+    return members;
+  }();
+  return kMembers;
+}
+
 }  // namespace pinfold::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

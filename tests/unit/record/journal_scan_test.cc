@@ -57,7 +57,7 @@ TEST_CASE("journal scan: what the writer writes is read as the JSON reader reads
       record.aux = values[n / 9 % 3];
       std::vector<BlockId> ids;
       if (takes_ids(verb)) {
-        ids.assign(verb == Verb::kCopyQueued ? 2 : 1 + n % 3, BlockId{values[n % 3]});
+        ids.assign(verb == Verb::kCopyQueued ? 2 : n / 3 % 4, BlockId{values[n % 3]});
         record.count = static_cast<std::uint32_t>(ids.size());
       } else {
         record.count = values[n / 4 % 3];
@@ -88,7 +88,7 @@ TEST_CASE("journal scan: every other form is left to the JSON reader") {
                             R"({"event": "release", "sequence": 3})",
                             R"({"event": "release", "sequence": -3, "ids": [1]})",
                             R"({"event": "release", "sequence": 4294967296, "ids": [1]})",
-                            R"({"event": "release", "sequence": 3, "ids": []})",
+                            R"({"event": "copy", "sequence": 3, "ids": []})",
                             R"({"event": "release", "step": 3, "ids": [1]})",
                             R"({"event": "release", "sequence": 3, "count": 1, "ids": [1]})",
                             R"({"event": "release", "sequence": 3, "ids": [1]} )",

@@ -208,6 +208,21 @@ TEST_CASE("failed step (decision 9): a late token of a failed step does not coun
   CHECK(engine.is_drained());
 }
 
+TEST_CASE("failed step: a row that is aborted behind it is in no plan's list of those that left") {
+  Engine engine(engine_with(8, 4));
+  engine.add(kA, known(3, 6));
+  engine.step();
+  engine.plan();
+  CHECK(engine.joined() == "[0]");
+  engine.fail_step();
+  engine.abort(kA);
+  engine.add(kB, known(3, 1));
+  engine.plan();
+  CHECK(engine.left() == "[]");
+  engine.finish_step();
+  engine.drain();
+}
+
 TEST_CASE("failed step: twice in a row") {
   Engine engine(overlapped(engine_with(10, 4), 1));
   engine.add(kA, known(4, 4));

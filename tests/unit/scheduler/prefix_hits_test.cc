@@ -356,6 +356,35 @@ TEST_CASE("prefix (B77): with state slots no boundary has a state, so nothing is
   engine.finish_step();
 }
 
+TEST_CASE("prefix (decision 6): no tail is copied while an earlier copy's source is still held") {
+  SchedulerOptions options = reuse_with(12, 4);
+  options.overlap = 1;
+  Engine engine(options);
+  engine.add(kA, known(7, 1), Text(1, 1, 6));
+  engine.drain();
+  engine.add(kB, known(7, 1), Text(1, 1, 6));
+  engine.plan();
+  CHECK(engine.chunks() == "1[6,7)!");
+  engine.add(kC, known(7, 1), Text(1, 1, 6));
+  engine.plan();
+  CHECK(engine.chunks() == "2[4,7)!");
+  CHECK(engine.copies().empty());
+  engine.drain();
+}
+
+TEST_CASE("prefix: blocks become findable in join order, steady rows and prompts alike") {
+  Engine engine(reuse_with(12, 4));
+  engine.add(kA, known(4, 8), Text(1, 2));
+  engine.steps(4);
+  CHECK(engine.counts(kA) == "H 8 C 7 F 0");
+  engine.add(kB, known(4, 2), Text(2, 1));
+  engine.plan();
+  const std::size_t before = engine.records().size();
+  engine.finish_step();  // A's C is 8, B's is 4
+  CHECK(engine.ids_with(Verb::kPublish, before) == "[2]");
+  engine.drain();
+}
+
 TEST_CASE("prefix: keys say nothing where reuse is off: same bytes as without") {
   std::vector<std::byte> journals[2];
   for (const bool keys : {false, true}) {

@@ -277,8 +277,62 @@ TEST_CASE("store with state (B77, B79): a prefix is found up to the last boundar
   CHECK(engine.last_plan().recovered_rows == 3);
   CHECK(engine.stats().prefix_hits == 16);
   CHECK(engine.stats().loaded_states == 1);
+  CHECK(engine.stats().loaded_rows == 0);  // all of them were shared on the device
   engine.finish_step();
   engine.drain();
+}
+
+/// A's text of 18 tokens has gone through: blocks of 16 rows are on the device and on the host, the state of
+/// row 16 is on the host.
+void save_state(Engine& engine) {
+  engine.add(kA, known(18, 1), Text(1, 4));
+  engine.drain();
+  engine.pass_save();
+  engine.pass_save();
+}
+
+TEST_CASE("store with state: a victim that had not begun owes nothing of its load") {
+  Engine engine(states_with(6, 3, 8, 4));
+  save_state(engine);
+  engine.add(kB, known(17, 1), Text(1, 4));
+  engine.add(kC, known(4, 3));
+  engine.plan();
+  CHECK(engine.phase(kB) == "loading");
+  CHECK(engine.chunks() == "2[0,4)!");
+  engine.finish_step();
+  engine.pass_load();
+  CHECK(engine.counts(kB) == "H 17 C 16 F 0");
+  engine.plan();  // C's second block: all six are owned, and B joined last
+  CHECK(engine.waiting() == "[1]");
+  engine.finish_step();
+  engine.step();
+  engine.plan();
+  CHECK(engine.phase(kB) == "loading");
+  engine.lose_load();
+  engine.plan();
+  CHECK(engine.chunks() == "1[0,17)!");  // the state of its last boundary, 16, is kept already
+  CHECK(engine.last_plan().recovered_rows == 0);
+  engine.finish_step();
+  engine.drain();
+}
+
+TEST_CASE("store with state: a fork gets no state whose recovered rows have not been planned") {
+  Engine engine(states_with(20, 4, 8, 4));
+  save_state(engine);
+  engine.add(kB, known(17, 4), Text(1, 4));
+  engine.plan();
+  engine.pass_load();
+  CHECK(engine.counts(kB) == "H 17 C 16 F 0");
+  engine.fork(kB, kC, known(17, 1));
+  CHECK(engine.stats().forks_missed == 1);  // an ordinary request, without keys: nothing to load
+  engine.plan();
+  CHECK(engine.chunks() == "1[16,17)! 2[0,17)!");
+  CHECK(engine.last_plan().recovered_rows == 3);
+  engine.fork(kB, SequenceId{3}, known(18, 1));
+  CHECK(engine.stats().forks_missed == 1);  // it waits until those rows have come
+  engine.finish_step();
+  engine.drain();
+  CHECK(engine.stats().forks == 1);
 }
 
 TEST_CASE("store with state: a failed step's copies keep no state, and a busy buffer saves none") {
@@ -295,6 +349,105 @@ TEST_CASE("store with state: a failed step's copies keep no state, and a busy bu
   CHECK(engine.scheduler().pools().of(PoolKind::kHostStates).available() == BlockCount(4));
   engine.drain();
   CHECK(engine.saves() == "3: state 1>2");
+}
+
+TEST_CASE("store: what a load brought can be found at once, before its request has run") {
+  Engine engine(store_with(8, 8));
+  save_and_forget(engine);
+  engine.add(kC, known(9, 4), Text(1, 2));
+  engine.plan();
+  engine.pass_load();
+  engine.add(kD, known(9, 4), Text(1, 2));
+  engine.plan();
+  CHECK(engine.chunks() == "2[8,9)! 3[8,9)!");
+  CHECK(engine.stats().loads == 1);
+  engine.finish_step();
+  engine.drain();
+}
+
+TEST_CASE("store (B1): the journal tells that a request starts over when its load was lost") {
+  Engine engine(store_with(8, 8));
+  save_and_forget(engine);
+  engine.add(kC, known(9, 4), Text(1, 2));
+  engine.plan();
+  const std::size_t before = engine.records().size();
+  engine.lose_load();
+  std::size_t demoted = 0;
+  const std::vector<Record> records = engine.records();
+  for (std::size_t n = before; n < records.size(); ++n) {
+    const Record& record = records[n];
+    if (record.verb == Verb::kDemote && record.sequence == value_of(kC) && record.count == 9) {
+      ++demoted;
+    }
+  }
+  CHECK(demoted == 1);
+  engine.drain();
+}
+
+TEST_CASE("store with state: rows that are recovered use up the budget of their step") {
+  Engine engine(states_with(40, 3, 8, 4));  // 64 rows a step, of which 3 are recovered
+  save_state(engine);
+  engine.add(kB, known(90, 1), Text(1, 4));
+  engine.plan();
+  engine.pass_load();
+  engine.add(kC, known(8, 1));
+  engine.plan();
+  CHECK(engine.chunks() == "1[16,77)");
+  engine.finish_step();
+  engine.drain();
+}
+
+TEST_CASE("store with state: a request that starts over owes nothing of the load it lost") {
+  SchedulerOptions options = states_with(6, 3, 8, 4);
+  options.token_budget = TokenCount(16);
+  Engine engine(options);
+  save_state(engine);
+  engine.add(kB, known(17, 1), Text(1, 4));
+  engine.plan();
+  engine.lose_load();
+  engine.plan();
+  CHECK(engine.chunks() == "1[0,16)");
+  engine.finish_step();
+  engine.plan();  // C is 16 again, by rows of its own
+  CHECK(engine.chunks() == "1[16,17)!");
+  CHECK(engine.last_plan().recovered_rows == 0);
+  engine.finish_step();
+  engine.drain();
+}
+
+TEST_CASE("store with state: a steady row saves the state of the boundary that it crosses") {
+  Engine engine(states_with(10, 1, 8, 4));
+  engine.add(kA, known(6, 8), Text(1, 2));
+  engine.steps(3);  // positions 6 and 7 are decode rows
+  CHECK(engine.counts(kA) == "H 9 C 8 F 0");
+  engine.plan();
+  CHECK(engine.stages() == "slot 1>1:8");
+  engine.finish_step();
+  engine.drain();
+}
+
+TEST_CASE("store: a block with as many owners as an id can count is not saved") {
+  SchedulerOptions options = store_with(7, 8);
+  options.store_interval = TokenCount(4);
+  options.max_sequences = 1;
+  Scheduler scheduler(options);
+  const std::vector<std::uint64_t> keys{7};
+  StepPlan plan;
+  const auto step = [&] {
+    scheduler.plan_step(plan);
+    scheduler.on_step_complete({plan.step, false, nullptr, 0});
+  };
+  scheduler.add(kA, known(2, 5), {keys, TokenCount(0), 0});
+  step();
+  // 65,534 forks pin the block of rows 0 and 1, which A goes on to fill: with A as many as 16 bits count.
+  for (std::uint32_t id = 1; id <= 65'534; ++id) scheduler.fork(kA, SequenceId{id}, known(2, 5));
+  step();
+  CHECK(scheduler.stats().saves_refused == 0);
+  step();  // C is 4, a boundary
+  CHECK(scheduler.stats().published == 1);
+  CHECK(scheduler.stats().saves_refused == 1);
+  CHECK(scheduler.transfers().empty());
+  scheduler.audit();
 }
 
 TEST_CASE("store: impossible settings and tickets are refused") {

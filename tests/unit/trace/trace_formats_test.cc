@@ -202,6 +202,16 @@ TEST_CASE("formats: dynamo's events, completion order, hashes above 2^63") {
   CHECK(reading.notes.rows == 3);
   CHECK(reading.notes.other_records == 1);
   CHECK(reading.notes.backward.lines == std::vector<std::uint64_t>{3});
+  // Our own format has to be able to say it.
+  std::string large = event("1", "5");
+  large.replace(large.find(":16"), 3, ":65537");
+  CHECK(read(large).refusal ==
+        "t:1: request.replay.trace_block_size: found blocks of 65537 tokens, expected from 1 to "
+        "65536 tokens");
+  CHECK(read("prompt,output,prefix_ids_65537\n1,1,\n").refusal ==
+        "t:1: found the column \"prefix_ids_65537\", expected prefix_ids_N, each id for N tokens "
+        "from 1 to 65536");
+  CHECK(lines(read("prompt,output,prefix_ids_65536\n1,1,7\n")) == Texts{"0/1/1 ids 7"});
 }
 
 TEST_CASE("formats: TraceLab's rounds arrive with their last input") {
@@ -278,6 +288,59 @@ TEST_CASE("policies: rows that go back in time are an error, sorted, or another 
   const Reading skipped = read(text, options);
   CHECK(lines(skipped) == Texts{"0/1/1", "4/2/1"});
   CHECK(skipped.notes.skipped == 3);
+}
+
+TEST_CASE("policies: times beyond what 63 bits hold are refused in whatever way they come about") {
+  // 292 years are 9.22e18 ns. Turns behind turns:
+  TraceOptions options;
+  options.on_error = OnError::kSkip;
+  const Reading turns =
+      read(R"({"session_id": "x", "timestamp": 5, "input_length": 3, "output_length": 4})"
+           "\n"
+           R"({"session_id": "x", "delay": 9e12, "input_length": 5, "output_length": 6})"
+           "\n"
+           R"({"session_id": "x", "delay": 9e12, "input_length": 7, "output_length": 8})",
+           options);
+  CHECK(lines(turns) == Texts{"0/3/4 delay 0"});
+  REQUIRE(turns.notes.mistakes.size() == 2);
+  CHECK(describe(turns.notes.mistakes[0]) ==
+        "t:2: found a time more than 146 years after the first, expected at most 146 years");
+  CHECK(describe(turns.notes.mistakes[1]) ==
+        "t:3: found a turn more than 292 years after time 0, expected times from 0 to 292 years");
+  CHECK(read("session_id,arrival_time,prefix_len,input_len,output_len,tool_wait_after_ms\n"
+             "a,5,0,1,1,9e12\na,6,0,1,1,9e12\na,7,0,1,1,0\n")
+            .refusal ==
+        "t:4: found a turn more than 292 years after time 0, expected times from 0 "
+        "to 292 years");
+  CHECK(
+      read(R"({"id":"s","block_size":64,"requests":[{"t":1,"in":1,"out":1},)"
+           R"({"t":9e9,"type":"subagent","agent_id":"a","requests":[{"t":8e9,"in":1,"out":1}]}]})")
+          .refusal ==
+      "t:1:121: t: found a turn more than 292 years after time 0, expected times from 0 to 292 "
+      "years");
+  // Where a time only ends a turn, the delay behind it is none.
+  CHECK(lines(read("Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total "
+                   "tokens,Log Type\n"
+                   "5,1,9e9,m,1,1,2,l\n6,1,9223372036,m,1,1,2,l\n7,1,1,m,1,1,2,l\n")) ==
+        Texts{"0/1/1 delay 0", "1000/1/1 delay 0", "2000/1/1 delay 0"});
+  // A recording behind another.
+  options.unordered = Unordered::kSegments;
+  const Reading segments =
+      read("arrival_s,prompt,output\n0,1,1\n3e9,2,1\n0,3,1\n3e9,4,1\n0,5,1\n9e9,6,1\n", options);
+  CHECK(lines(segments) == Texts{"0/1/1", "3000000000000/2/1", "3000000000000/3/1"});
+  CHECK(segments.notes.skipped == 3);
+  CHECK(describe(segments.notes.mistakes[0]) ==
+        "t:5:1: found a time more than 146 years after the first, expected at most 146 years");
+  // A trace of 100 years twice.
+  const Trace years = read("arrival_s,prompt,output\n0,1,1\n3e9,2,1\n").trace;
+  Repeated repeated([&] { return std::make_unique<TraceSource>(years); }, 3);
+  TraceRequest request;
+  CHECK(repeated.next(request));
+  CHECK(repeated.next(request));
+  CHECK(!repeated.next(request));
+  REQUIRE(repeated.error().has_value());
+  CHECK(describe(*repeated.error()) ==
+        "--repeat: found times that end in time 2 of 3, expected at most 146 years");
 }
 
 TEST_CASE(
