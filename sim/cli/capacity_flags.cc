@@ -15,7 +15,8 @@ class Capacity final : public Command {
   explicit Capacity(CLI::App& program)
       : Command(program, "capacity",
                 "Find the largest rate, or the smallest pool, that meets objectives.") {
-    text("TRACE", trace_, "FILE", "Request trace: Azure LLM inference CSV.");
+    text("TRACE", trace_, "FILE",
+         "Request trace: a file of any format in docs/traces.md, or - for standard input.");
     configuration_.declare(*this, kBuiltInConfig);
     text(
         "--slo", slo_, "OBJECTIVES",

@@ -258,6 +258,11 @@ ExitCode sweep_command(const SweepCommand& command, std::ostream& out, std::ostr
     }
   }
   out << rendered(command.format, result, summary);
+  if (summary.ok + summary.failed == 0) {
+    return fail(
+        err, ExitCode::kUsageError,
+        fmt::format("none of {} cells can run; the table says why", result.plan.cells.size()));
+  }
   if (summary.failed == 0) return ExitCode::kOk;
   return fail(err, ExitCode::kCheckFailed,
               fmt::format("{} of {} cells stalled or broke a rule", summary.failed,

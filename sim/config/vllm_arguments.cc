@@ -175,10 +175,10 @@ constexpr std::array<Alias, 2> kAliases{Alias{"tp", "tensor-parallel-size"},
 constexpr std::array<std::string_view, 1> kNotMisspelt{"max-log-len"};
 
 /// Flags that change what an engine does in a way that no option of ours says.
-constexpr std::array<std::string_view, 8> kChangesTheEngine{
-    "pipeline-parallel-size",       "data-parallel-size", "enable-prefix-caching",
-    "no-enable-chunked-prefill",    "scheduling-policy",  "kv-cache-memory-bytes",
-    "long-prefill-token-threshold", "cpu-offload-gb"};
+constexpr std::array<std::string_view, 7> kChangesTheEngine{
+    "pipeline-parallel-size", "data-parallel-size",    "no-enable-chunked-prefill",
+    "scheduling-policy",      "kv-cache-memory-bytes", "long-prefill-token-threshold",
+    "cpu-offload-gb"};
 
 template <std::size_t N>
 bool holds(const std::array<std::string_view, N>& words, std::string_view word) {
@@ -221,6 +221,10 @@ class Importer {
   std::optional<InputError> take(const Given& given) {
     for (const Flag& flag : kFlags) {
       if (flag.name == given.name) return take_known(flag, given);
+    }
+    if (given.name == "enable-prefix-caching") {
+      ignore(given, "--set prefix.reuse=on simulates it, where the trace has prefix ids");
+      return std::nullopt;
     }
     if (holds(kChangesTheEngine, given.name)) {
       ignore(given, "it changes the engine in a way that is not simulated");

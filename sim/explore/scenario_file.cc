@@ -66,7 +66,7 @@ class ScenarioReader {
       Outcome<RunConfig> parsed = parse_config(config, mistake_.file, overrides_);
       if (!parsed) {
         InputError error = parsed.error();
-        if (!error.key.empty()) error.key = "config." + error.key;
+        if (!error.key.empty() && error.key != "config") error.key = "config." + error.key;
         return error;
       }
       scenario_.config = std::move(parsed.value());

@@ -71,7 +71,8 @@ void add_ledger(TextPage& page, const LedgerTotals& ledger) {
   };
   row("Position", "% of all", "mean positions");
   for (std::size_t n = 0; n < kPositionClasses; ++n) {
-    if (static_cast<PositionClass>(n) == PositionClass::kCachedIdle) continue;  // not built yet
+    const bool cached = static_cast<PositionClass>(n) == PositionClass::kCachedIdle;
+    if (cached && ledger.position_ns[n] == 0) continue;  // without prefix reuse nothing is
     row(fmt::format("  {}", kPositionClassNames[n]),
         share(ledger.position_ns[n], ledger.capacity_ns),
         ledger.duration_ns == 0 ? "-" : decimal(ledger.position_ns[n], ledger.duration_ns, 1));
@@ -156,8 +157,7 @@ void add_movement(TextPage& page, const RunResult& result) {
     page.section("External store");
     page.line("Loads:", result.store_loads);
     page.line("Tokens loaded:", result.store_hits);
-    page.ratio("Mean time of a load (ms):", result.store_load_ns,
-               std::max<std::uint64_t>(result.store_loads, 1) * 1'000'000);
+    page.ratio("Mean time of a load (ms):", result.store_load_ns, result.store_loads * 1'000'000);
     page.line("Blocks saved:", result.store_saved_blocks);
     if (result.slots_usable > 0) {
       page.line("States saved:", result.store_saved_states);

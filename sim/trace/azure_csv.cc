@@ -42,7 +42,7 @@ Outcome<Trace> parse_azure_csv(std::string_view text, const std::string& name) {
 }
 
 Outcome<Trace> read_azure_csv(const std::string& path) {
-  Outcome<std::unique_ptr<ByteStream>> bytes = open_bytes(path, "a request trace (CSV)");
+  Outcome<std::unique_ptr<ByteStream>> bytes = open_bytes(path, "a request trace");
   if (!bytes) return bytes.error();
   return read(std::move(bytes.value()), path);
 }

@@ -361,7 +361,7 @@ Outcome<OpenedTrace> open_directory(const std::string& path, const ReaderOptions
     InputError error;
     error.path = path;
     error.found = "a directory";
-    error.expected = "a request trace (CSV) or a directory of Weka sessions or ServeGen clients";
+    error.expected = "a request trace or a directory of Weka sessions or ServeGen clients";
     return error;
   }
   ReaderOptions one = options;
@@ -401,7 +401,7 @@ std::span<const TraceFormat> trace_formats() {
 
 Outcome<OpenedTrace> open_rows(const std::string& path, const ReaderOptions& options) {
   if (path != "-" && is_directory(path)) return open_directory(path, options);
-  Outcome<std::unique_ptr<ByteStream>> bytes = open_bytes(path, "a request trace (CSV)");
+  Outcome<std::unique_ptr<ByteStream>> bytes = open_bytes(path, "a request trace");
   if (!bytes) return bytes.error();
   return open_lines(LineWindow(std::move(bytes.value())), path, options, 0);
 }

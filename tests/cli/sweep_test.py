@@ -151,6 +151,11 @@ def invalid_and_failed(suite, trace):
         ("16", "invalid"), ("128", "ok"), ("200", "invalid"), ("256", "ok")], said.err + str(status))
     suite.check("with their reason", "a multiple of the compression ratio 128" in found["cells"][0]["reason"],
                 str(found["cells"][0]))
+    found, said = sweep(suite, "--trace", trace, "--config", ROOT / "configs/models/v4_like.json", "--set",
+                        "engine.block_size=128", "-L", "engine.block_size=16,200")
+    suite.check("a sweep of which no cell can run is a mistake", said.status == 2
+                and "none of 2 cells can run; the table says why" in said.err
+                and [cell["status"] for cell in found["cells"]] == ["invalid", "invalid"], said.err)
     found, said = sweep(suite, "--trace", trace, "-L", "workload.drafts=0,2", "-L",
                         "workload.draft_acceptance_permille=500,900")
     suite.check("an option without effect is a cell without effect", [cell["status"] for cell in found["cells"]]
@@ -341,7 +346,8 @@ def bad_input(suite, trace):
         before = suite.files()
         result = suite.run("sweep", "bad.json", "-o", "never")
         if change == {"grid": {"engine.slot_factor": [1.2]}}:  # settings that do not go together: a cell
-            suite.check("an invalid cell is a result", result.status == 0 and texts[0] in result.out, result.out)
+            suite.check("an invalid cell is in the table, though none can run", result.status == 2 and texts[0] in result.out
+                        and "none of 1 cells can run" in result.err, result.out)
             continue
         suite.check(f"refused before anything runs: {str(change)[:70]}", result.status == 2 and
                     result.out == "" and all(text in result.err for text in texts) and

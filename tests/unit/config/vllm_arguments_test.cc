@@ -79,14 +79,15 @@ TEST_CASE("vllm arguments: a whole command line, the rest listed with the reason
       "vllm serve meta-llama/Llama-3.1-8B --port 8000 --enforce-eager --max-num-seqs 8 \\\n"
       "  --enable-prefix-caching --max-model-len auto";
   CHECK(imported(line) == "engine.max_num_seqs=8");
-  CHECK(ignored(line) ==
-        "--vllm-args: ignored meta-llama/Llama-3.1-8B: the model comes from the configuration\n"
-        "--vllm-args: ignored --port 8000: it is not simulated\n"
-        "--vllm-args: ignored --enforce-eager: it is not simulated\n"
-        "--vllm-args: ignored --enable-prefix-caching: it changes the engine in a way that is not "
-        "simulated\n"
-        "--vllm-args: ignored --max-model-len auto: what the engine would choose is the "
-        "configuration's to say\n");
+  CHECK(
+      ignored(line) ==
+      "--vllm-args: ignored meta-llama/Llama-3.1-8B: the model comes from the configuration\n"
+      "--vllm-args: ignored --port 8000: it is not simulated\n"
+      "--vllm-args: ignored --enforce-eager: it is not simulated\n"
+      "--vllm-args: ignored --enable-prefix-caching: --set prefix.reuse=on simulates it, where the "
+      "trace has prefix ids\n"
+      "--vllm-args: ignored --max-model-len auto: what the engine would choose is the "
+      "configuration's to say\n");
   CHECK(imported("") == "");
 }
 

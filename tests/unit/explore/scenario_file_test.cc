@@ -121,8 +121,8 @@ TEST_CASE("scenario: mistakes in the document") {
   CHECK(mistake_in(R"({"story": "S", "config": [], "requests": []})") ==
         "s:1:26: config: found an array, expected an object with the configuration");
   CHECK(mistake_in(R"({"story": "S", "config": {"engine": {"blok_size": 4}}, "requests": []})") ==
-        "s:1:38: engine.blok_size: found an unknown option, expected an option of `pinfold schema` "
-        "(did you mean engine.block_size?)");
+        "s:1:38: config.engine.blok_size: found an unknown option, expected an option of "
+        "`pinfold schema` (did you mean engine.block_size?)");
   CHECK(mistake_in(with("\"requests\": []")) ==
         "s:2:13: requests: found an array, expected from 1 to 10000 requests");
   CHECK(
