@@ -65,8 +65,14 @@ RunConfig load(const std::vector<std::string>& files, const std::vector<std::str
     if (!value) throw ConfigMistake(describe(value.error()));
     sources.value().documents.push_back({"config", std::move(value.value())});
   }
-  Outcome<LoadedConfig> loaded = load_config(sources.value());
-  if (!loaded) throw ConfigMistake(describe(loaded.error()));
+  std::vector<InputError> mistakes;
+  Outcome<LoadedConfig> loaded = load_config(sources.value(), &mistakes);
+  if (!loaded) {
+    std::string text;  // all of them, a line each, as the program says them
+    for (const InputError& mistake : mistakes)
+      text += (text.empty() ? "" : "\n") + describe(mistake);
+    throw ConfigMistake(text);
+  }
   return loaded.value().config;
 }
 

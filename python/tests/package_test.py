@@ -114,13 +114,17 @@ def test_arrays_that_are_no_trace(arrays, word):
 def test_config_errors_have_the_programs_words(program, small, tmp_path):
     broken = tmp_path / "broken.json"
     broken.write_text('{"engine": {"blok_size": 16}}')
+    several = tmp_path / "several.json"
+    several.write_text('{"engine": {"blok_size": 16, "num_blocks": "many"}, "workload": {"stop": "sometimes"}}')
     for arguments, options in [(["--config", broken], {"config": broken}),
+                               (["--config", several], {"config": several}),
                                (["--set", "engine.block_size=0"], {"engine.block_size": 0})]:
         expected = printed(program, "run", small, *arguments)
         assert expected.returncode == 2
         with pytest.raises(pinfold.ConfigError) as error:
             pinfold.run(small, **options)
-        assert expected.stderr == f"pinfold: error: {error.value}\n"
+        assert expected.stderr == "".join(f"pinfold: error: {line}\n" for line in str(error.value).split("\n"))
+        assert len(str(error.value).split("\n")) == (3 if several in arguments else 1)
 
 
 def test_trace_errors_have_the_programs_words(program, tmp_path):

@@ -127,7 +127,7 @@ class Reader {
 std::optional<InputError> write_events(const GateCheck& check, const std::string& trace_digest) {
   const std::string workload = fmt::format("trace {}, configuration {}, seed {}", trace_digest,
                                            config_digest(check.config), check.config.seed);
-  auto file = RecordFile::begin(events_path(*check.baseline_path), check.config,
+  auto file = RecordFile::begin("--events", events_path(*check.baseline_path), check.config,
                                 fmt::format("pinfold {}", kVersion), workload);
   if (!file) return file.error();
   RunOptions options;

@@ -31,4 +31,10 @@ inline ExitCode exit_code_of(const InputError& error) {
   return error.path.starts_with("--") ? ExitCode::kUsageError : ExitCode::kDataError;
 }
 
+/// The same of a scenario: the configuration inside it is a configuration, wherever it stands.
+inline ExitCode exit_code_of_scenario(const InputError& error) {
+  return error.key == "config" || error.key.starts_with("config.") ? ExitCode::kUsageError
+                                                                   : exit_code_of(error);
+}
+
 }  // namespace pinfold::sim

@@ -105,7 +105,7 @@ bool is_counterexample(ExploreVerdict verdict) {
 
 ExitCode explore_command(const ExploreCommand& command, std::ostream& out, std::ostream& err) {
   const Outcome<Scenario> read = read_scenario(command.scenario, command.overrides);
-  if (!read) return fail(err, ExitCode::kDataError, read.error());
+  if (!read) return fail(err, exit_code_of_scenario(read.error()), read.error());
   const Scenario& scenario = read.value();
   if (auto error = check_small(scenario)) return fail(err, ExitCode::kUsageError, *error);
   if (auto error = check_given(scenario)) return fail(err, ExitCode::kUsageError, *error);

@@ -11,9 +11,9 @@
 namespace pinfold::sim {
 namespace {
 
-InputError cannot_write(const std::string& path, int reason) {
+InputError cannot_write(const std::string& flag, const std::string& path, int reason) {
   InputError error;
-  error.path = "--record " + path;
+  error.path = flag + " " + path;
   error.found = reason == 0 ? "a file that cannot be written" : std::strerror(reason);
   error.expected = "a file that can be written";
   return error;
@@ -21,13 +21,14 @@ InputError cannot_write(const std::string& path, int reason) {
 
 }  // namespace
 
-Outcome<std::unique_ptr<RecordFile>> RecordFile::begin(const std::string& path,
+Outcome<std::unique_ptr<RecordFile>> RecordFile::begin(const std::string& flag,
+                                                       const std::string& path,
                                                        const RunConfig& config,
                                                        const std::string& made_by,
                                                        const std::string& workload) {
   errno = 0;
-  std::unique_ptr<RecordFile> file(new RecordFile(path));
-  if (!file->file_) return cannot_write(path, errno);
+  std::unique_ptr<RecordFile> file(new RecordFile(flag, path));
+  if (!file->file_) return cannot_write(flag, path, errno);
   const SchedulerOptions engine = engine_options(config, true);
   JournalHeader header;
   header.block_size = engine.block_size.value;
@@ -62,8 +63,8 @@ std::optional<InputError> RecordFile::publish(const RunResult& result) {
   errno = 0;
   writer_.end({.events = result.events, .digest = fmt::format("{:016x}", result.digest)});
   file_.close();
-  if (!file_) return cannot_write(path_, errno);
-  if (std::rename(partial_.c_str(), path_.c_str()) != 0) return cannot_write(path_, errno);
+  if (!file_) return cannot_write(flag_, path_, errno);
+  if (std::rename(partial_.c_str(), path_.c_str()) != 0) return cannot_write(flag_, path_, errno);
   published_ = true;
   return std::nullopt;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// `pinfold run --record FILE`: the run's ownership events in a file, whole or not at all.
+// `pinfold run --record FILE`, `check --accept --events`: a run's ownership events in a file, whole or not at all.
 
 #include <fstream>
 #include <memory>
@@ -17,8 +17,9 @@ namespace pinfold::sim {
 /// what is wanted then.
 class RecordFile final : public RunObserver {
  public:
-  /// An error where the file cannot be written. `made_by` and `workload` go into its first line.
-  static Outcome<std::unique_ptr<RecordFile>> begin(const std::string& path,
+  /// An error, which names the flag that asked for the file, where it cannot be written. `made_by` and `workload` go into its first line.
+  static Outcome<std::unique_ptr<RecordFile>> begin(const std::string& flag,
+                                                    const std::string& path,
                                                     const RunConfig& config,
                                                     const std::string& made_by,
                                                     const std::string& workload);
@@ -29,12 +30,14 @@ class RecordFile final : public RunObserver {
   std::optional<InputError> publish(const RunResult& result);
 
  private:
-  explicit RecordFile(const std::string& path)
-      : path_(path),
+  RecordFile(const std::string& flag, const std::string& path)
+      : flag_(flag),
+        path_(path),
         partial_(path + ".partial"),
         file_(partial_, std::ios::binary),
         writer_(file_) {}
 
+  std::string flag_;
   std::string path_;
   std::string partial_;
   std::ofstream file_;

@@ -185,7 +185,7 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
   if (is_scenario_file(command.trace)) {
     if (auto error = check_scenario_flags(command)) return fail(err, ExitCode::kUsageError, *error);
     Outcome<Scenario> read = read_scenario(command.trace, command.config.overrides);
-    if (!read) return fail(err, ExitCode::kDataError, read.error());
+    if (!read) return fail(err, exit_code_of_scenario(read.error()), read.error());
     scenario = std::move(read.value());
   }
   const Outcome<LoadedConfig> loaded =
@@ -253,8 +253,8 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
       interrupts.emplace();
       observers.add(watch);
     }
-    auto begun =
-        RecordFile::begin(*command.record, config, fmt::format("pinfold {}", kVersion), workload);
+    auto begun = RecordFile::begin("--record", *command.record, config,
+                                   fmt::format("pinfold {}", kVersion), workload);
     if (!begun) return fail(err, ExitCode::kDataError, begun.error());
     record = std::move(begun.value());
     observers.add(*record);

@@ -64,7 +64,11 @@ class ScenarioReader {
     const JsonValue& config = root.member("config");
     if (!mistake_.error) {
       Outcome<RunConfig> parsed = parse_config(config, mistake_.file, overrides_);
-      if (!parsed) return parsed.error();
+      if (!parsed) {
+        InputError error = parsed.error();
+        if (!error.key.empty()) error.key = "config." + error.key;
+        return error;
+      }
       scenario_.config = std::move(parsed.value());
     }
     read_requests(root.array("requests"), root.member("requests"));

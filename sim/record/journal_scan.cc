@@ -73,12 +73,15 @@ bool scan_event(std::string_view line, Record& record, std::vector<BlockId>& ids
   if (scanner.text(R"(, "aux": )") && !scanner.number(UINT32_MAX, record.aux)) return false;
   if (takes_ids(*verb)) {
     if (!scanner.text(R"(, "ids": [)")) return false;
-    do {
-      std::uint32_t id = 0;
-      if (!scanner.number(UINT32_MAX, id)) return false;
-      ids.push_back(BlockId{id});
-    } while (scanner.text(", "));
-    if (!scanner.text("]") || (*verb == Verb::kCopyQueued && ids.size() != 2)) return false;
+    if (!scanner.text("]")) {
+      do {
+        std::uint32_t id = 0;
+        if (!scanner.number(UINT32_MAX, id)) return false;
+        ids.push_back(BlockId{id});
+      } while (scanner.text(", "));
+      if (!scanner.text("]")) return false;
+    }
+    if (*verb == Verb::kCopyQueued && ids.size() != 2) return false;
     record.count = static_cast<std::uint32_t>(ids.size());
   }
   return scanner.text("}") && scanner.at_end();

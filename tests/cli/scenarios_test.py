@@ -109,6 +109,11 @@ def main():
     suite.check("more ids than blocks of the prompt",
                 done.status == 1 and "requests[0].prefix_ids" in done.err and "from 1 to 3 ids" in done.err, done.err)
     ids[0]["prefix_ids"] = [1]
+    suite.write("mistaken.json", '{"story": "s", "config": {"engine": {"blok_size": 4}}, "requests": []}')
+    for command in ("run", "explore"):
+        done = suite.run(command, "mistaken.json")
+        suite.check(f"{command}: a mistake in its configuration is one of configuration", done.status == 2 and
+                    "mistaken.json:1:" in done.err and "config.engine.blok_size: found an unknown option" in done.err, done.err)
     done = suite.run("run", scenario(suite, ids))
     suite.check("ids without reuse", done.status == 1 and "only where prefix.reuse is on" in done.err, done.err)
     return suite.finish()

@@ -88,7 +88,7 @@ TEST_CASE("journal scan: every other form is left to the JSON reader") {
                             R"({"event": "release", "sequence": 3})",
                             R"({"event": "release", "sequence": -3, "ids": [1]})",
                             R"({"event": "release", "sequence": 4294967296, "ids": [1]})",
-                            R"({"event": "release", "sequence": 3, "ids": []})",
+                            R"({"event": "copy", "sequence": 3, "ids": []})",
                             R"({"event": "release", "step": 3, "ids": [1]})",
                             R"({"event": "release", "sequence": 3, "count": 1, "ids": [1]})",
                             R"({"event": "release", "sequence": 3, "ids": [1]} )",
