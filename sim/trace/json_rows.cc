@@ -224,9 +224,12 @@ void JsonRows::finish(TraceRequest& request, const RowExtras& extras, std::uint6
                              {}};
     }
   }
-  std::optional<InputError> error;
-  if (extras.prefix != 0) error = add_prefix(request, extras);
-  if (!error) error = check_row(schema_, rows_ - 1, request, extras);
+  if (extras.prefix != 0) {
+    if (auto wrong = add_prefix(request, extras)) {
+      throw JsonTraceMistake{nullptr, {}, wrong->found, wrong->expected, {}};
+    }
+  }
+  auto error = check_row(schema_, rows_ - 1, request, extras);
   if (!error && !extras.has_prompt) {
     error = InputError{};
     error->found = "no prompt length";
