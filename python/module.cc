@@ -6,7 +6,9 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,7 +19,9 @@
 
 #include "sim/cli/config_flags.h"
 #include "sim/cli/explore_command.h"
+#include "sim/cli/flag_value.h"
 #include "sim/cli/sweep_command.h"
+#include "sim/cli/trace_options.h"
 #include "sim/config/parse.h"
 #include "sim/config/resolved_config.h"
 #include "sim/core/cost_provenance.h"
@@ -81,17 +85,38 @@ struct LoadedTrace {
   std::string digest;
 };
 
-std::shared_ptr<LoadedTrace> read(const std::string& path, const std::string& format,
-                                  std::optional<std::int64_t> start_ns,
-                                  std::optional<std::int64_t> end_ns,
-                                  std::optional<std::uint64_t> limit, std::uint64_t repeat) {
+/// `texts` by the names of TraceOptionTexts, which are the flags' too.
+TraceOptions options_of(const std::map<std::string, std::string>& texts) {
+  using Place = std::optional<std::string> TraceOptionTexts::*;
+  static const std::map<std::string, Place> kPlaces{
+      {"trace_format", &TraceOptionTexts::trace_format},
+      {"columns", &TraceOptionTexts::columns},
+      {"id_block", &TraceOptionTexts::id_block},
+      {"on_unordered", &TraceOptionTexts::on_unordered},
+      {"zero_output", &TraceOptionTexts::zero_output},
+      {"on_error", &TraceOptionTexts::on_error},
+      {"start", &TraceOptionTexts::start},
+      {"end", &TraceOptionTexts::end},
+      {"shard", &TraceOptionTexts::shard},
+      {"limit", &TraceOptionTexts::limit},
+      {"repeat", &TraceOptionTexts::repeat}};
+  TraceOptionTexts given;
+  for (const auto& [name, text] : texts) given.*kPlaces.at(name) = text;
+  try {
+    return trace_options_of(given);
+  } catch (const UsageError& mistake) {
+    // "--on-error: found ..." is of the argument on_error.
+    std::string text = mistake.message;
+    const std::size_t end = text.starts_with("--") ? std::min(text.find(':'), text.size()) : 0;
+    std::replace(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '-', '_');
+    throw TraceMistake(text.substr(end == 0 ? 0 : 2));
+  }
+}
+
+std::shared_ptr<LoadedTrace> read(const std::string& path,
+                                  const std::map<std::string, std::string>& texts) {
+  const TraceOptions options = options_of(texts);
   const py::gil_scoped_release release;
-  TraceOptions options;
-  options.reader.format = format;
-  options.start_ns = start_ns;
-  options.end_ns = end_ns;
-  options.limit = limit;
-  options.repeat = repeat;
   Outcome<Trace> trace = read_trace(path, options);
   if (!trace) throw TraceMistake(describe(trace.error()));
   std::string digest = trace_digest(trace.value());
