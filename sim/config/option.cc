@@ -321,8 +321,7 @@ const Option kOptions[] = {
      "result.",
      choice<kWorkload, &W::stop, StopMode>(kStops)},
     {"workload.time_scale", "times", "Arrival times are multiplied by it; 0: all at once.",
-     decimal<kWorkload, &W::time_scale>(0, 1'000, 9), "a closed loop has no arrival times",
-     kOpenLoop},
+     decimal<kWorkload, &W::time_scale>(0, 1'000, 9), "", kOpenLoop},
     {"workload.concurrency", "requests",
      "Closed loop: a request arrives when another has ended, so that this many are live; 0: "
      "arrivals "

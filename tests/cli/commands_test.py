@@ -272,6 +272,16 @@ def nothing_to_run(suite):
                         f"{done.status} {done.err}")
 
 
+def too_long(suite):
+    """2 x 4 x 10^9 s are more than half of 2^63 ns, in every command that runs a trace."""
+    trace = suite.write("far.csv", "arrival_ms,prompt,output\n0,10,2\n4000000000000,10,2\n")
+    for words in (["run"], ["capacity", "--slo", "p99_ttft_ms<=1"], ["check", "--require", "verdict==ok"],
+                  ["sweep", "-L", "engine.block_size=16,32", "--trace"]):
+        done = suite.run(*words, trace, "--set", "workload.time_scale=2")
+        suite.check(f"{words[0]} of 8 x 10^9 s is refused", done.status == (2 if words[0] == "sweep" else 1) and
+                    "found an arrival 4000000000 s after the first" in done.out + done.err, done.out + done.err)
+
+
 def without_effect(suite):
     """A block without a known size moves in no time, which a bandwidth does not change."""
     trace = suite.write("b.csv", HEADER + ROW)
@@ -436,6 +446,7 @@ def main():
     replay(suite)
     never(suite)
     nothing_to_run(suite)
+    too_long(suite)
     without_effect(suite)
     wrong_places(suite)
     goodput(suite)
