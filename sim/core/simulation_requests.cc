@@ -154,7 +154,12 @@ void Simulation::abort_request(std::uint64_t number) {
   waits_.account(now_, observer_);  // one that waits does so no longer than until now
   const std::uint64_t requeued = requeues();
   const std::size_t unread = scheduler_.journal().unread().size();
-  for (const SequenceId id : members) scheduler_.abort(id);
+  for (const SequenceId id : members) {
+    scheduler_.abort(id);
+    // Who has gone is told nothing more, not even what a step in flight yields.
+    PINFOLD_CHECK(!scheduler_.knows(id), "O10",
+                  "sequence " + std::to_string(value_of(id)) + " lives on after its abort");
+  }
   if (requeues() != requeued) note_requeued(unread, true);  // forks that had not pinned it yet
   take_ends();
   waits_.set_waiting(scheduler_.waiting_count());
