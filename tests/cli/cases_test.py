@@ -89,6 +89,11 @@ def main():
     status, _, err = run(suite.program, "run", ROOT / "configs/cases/b00_one_slot.json", "--set",
                          "engine.slot_factor=0.5")
     suite.check("fewer slots than places are refused", status != 0 and "from 1 to 16 slots a sequence" in err, err)
+    # B113: three of three usable blocks are the waiting fork's own pins, and it wants one more.
+    status, out, _ = run(suite.program, "run", ROOT / "configs/zoo/02_fork_holds_the_pool.demote_off.json", "-q")
+    suite.check("B113: a stall says who lacks how much of what, and who holds it",
+                status == 3 and "sequence 1 waits for blocks (1 blocks short), held by sequence 1" in out
+                and "sequence 1, a waiting fork, pins 3 blocks" in out, out[-400:])
     skipped = "" if with_bugs else f", {bugs} runs with planted bugs skipped: no pinfold-mutants"
     print(f"{len(files)} cases, {bugs} planted bugs{skipped}")
     return suite.finish()
