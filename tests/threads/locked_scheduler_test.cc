@@ -196,6 +196,34 @@ TEST_CASE("locked scheduler: a snapshot keeps its table when the sequence has go
   CHECK(snapshot->view.table.empty());
 }
 
+TEST_CASE("locked scheduler: each transfer is taken once, and a lost one is lost") {
+  // Nine tokens, blocks of four, boundaries at four: blocks 1 and 2 are saved under ticket 1.
+  SchedulerOptions options = tight_options(0);
+  options.state = Switch::kOff;
+  options.state_ids = 1;
+  options.reuse = Switch::kOn;
+  options.host_block_ids = 9;
+  options.store_interval = TokenCount(4);
+  LockedScheduler scheduler(options);
+  RequestSpec spec;
+  spec.prompt = TokenCount(9);
+  spec.limit = TokenCount(1);
+  const std::vector<std::uint64_t> keys{7, 8};
+  scheduler.add(spec, {keys, TokenCount(0), 0});
+  StepPlan plan;
+  scheduler.plan_step(plan);
+  scheduler.on_step_complete({plan.step, false, nullptr, 0});
+  const std::vector<Transfer> taken = scheduler.take_transfers();
+  REQUIRE(taken.size() == 2);
+  CHECK(taken[0].device == BlockId{1});
+  CHECK(taken[1].device == BlockId{2});
+  CHECK(scheduler.take_transfers().empty());
+  scheduler.on_lost(Lane::kDeviceToHost, taken[0].ticket);
+  CHECK(scheduler.stats().saves_lost == 2);
+  CHECK(scheduler.stats().saved_blocks == 0);
+  CHECK(scheduler.nothing_pending());
+}
+
 TEST_CASE("locked scheduler: ids are given in the order of arrival, a refused one is used up") {
   LockedScheduler scheduler(tight_options(0));
   RequestSpec fits;

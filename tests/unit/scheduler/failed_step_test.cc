@@ -293,5 +293,54 @@ TEST_CASE("failed step (decision 9): a fork whose copies ran in an earlier step 
   CHECK(engine.ends() == "1 limit 5; 0 limit 9");
 }
 
+TEST_CASE(
+    "failed step (O2, O9): several surplus blocks of a step behind it park in release order") {
+  // Prompt 4 in step 1, then rows of 1 + 5 in steps 2 and 3: max(5, 4 + 12) = 16 positions, [1, 2, 3, 4].
+  // Step 2 fails: max(5, 4) = 5 positions, [1, 2]; 3 and 4 park behind step 3, the last table entry first.
+  for (const ReleaseOrder order : {ReleaseOrder::kReverse, ReleaseOrder::kForward}) {
+    SchedulerOptions options = overlapped(engine_with(5, 4), 1);
+    options.draft_ids = 2;
+    options.release_order = order;
+    Engine engine(options);
+    engine.add(kA, hidden(4, 100, 5));
+    engine.step();
+    engine.step();
+    engine.plan();
+    CHECK(engine.table(kA) == "[1, 2, 3, 4]");
+    engine.fail_step();
+    CHECK(engine.table(kA) == "[1, 2]");
+    CHECK(engine.parked() == 2);
+    CHECK(engine.free_blocks() == "[5]");
+    engine.finish_step();
+    CHECK(engine.free_blocks() == (order == ReleaseOrder::kReverse ? "[5, 4, 3]" : "[5, 3, 4]"));
+    engine.abort(kA);
+  }
+}
+
+TEST_CASE("failed step (decision 9): a victim of a lost step is a late row no more") {
+  // B24 again: B is preempted with step 5 in flight, which fails. It comes back with eight rows in step 6,
+  // whose token is its fifth and last, is preempted by A's row 8 with that step in flight, and aborted
+  // there: it has ended, whatever step 6 yields.
+  Engine engine(overlapped(engine_with(4, 4), 1));
+  engine.add(kA, known(4, 8));
+  engine.add(kB, known(4, 5));
+  engine.steps(5);
+  engine.plan();
+  CHECK(engine.waiting() == "[1]");
+  engine.fail_step();
+  engine.plan();
+  CHECK(engine.chunks() == "1[0,8)!");
+  engine.plan();
+  CHECK(engine.waiting() == "[1]");
+  CHECK(engine.stats().preemptions == 2);
+  engine.abort(kB);
+  CHECK(engine.ends() == "1 aborted 4");
+  engine.finish_step();
+  CHECK(engine.ends() == "1 aborted 4");
+  engine.drain();
+  CHECK(engine.ends() == "1 aborted 4; 0 limit 8");
+  CHECK(engine.is_drained());
+}
+
 }  // namespace
 }  // namespace pinfold::test

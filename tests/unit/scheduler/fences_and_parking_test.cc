@@ -223,6 +223,25 @@ TEST_CASE("fences (O9): a cloned slot parks as well, source and destination") {
   CHECK(engine.is_drained());
 }
 
+TEST_CASE("fences (O9): a cloned slot parks behind its copy also where no block is copied") {
+  // As above, but at a block's end: the clone is the step's only copy, and it writes into slot 2.
+  SchedulerOptions options = stateful_with(10, 4, 3);
+  options.fence = FenceMode::kUnorderedWriters;
+  options.overlap = 1;
+  Engine engine(options);
+  engine.add(kA, known(8, 9));
+  engine.plan();
+  engine.finish_step();
+  engine.fork(kA, kB, known(10, 5));
+  engine.plan();
+  CHECK(engine.copies() == "slot 1>2");
+  engine.abort(kB);
+  CHECK(engine.free_slots() == "[3]");
+  engine.pass_copies();
+  CHECK(engine.free_slots() == "[3, 2]");
+  engine.drain();
+}
+
 TEST_CASE("fences (O9): a release list is walked in release order, states first, then blocks") {
   // A(4) with five drafts reserves max(5, 5) + 5 = 10 positions, [1, 2, 3]; all are rejected: C = 5.
   // Its fork keeps block 1, copies 2>4 and needs 3 no longer: the list is slot 1 and blocks 2 and 3.

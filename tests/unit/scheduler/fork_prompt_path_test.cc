@@ -349,5 +349,53 @@ TEST_CASE("prompt fork (O3): a prompt that exceeds the pool or the model is NEVE
   CHECK(other.fork(kA, kC, known(16, 1)) == Answer::kOk);
 }
 
+TEST_CASE(
+    "prompt fork (decision 7): a fork that outgrew the pool while it settled frees its parent at "
+    "once") {
+  // U = 3, B = 4, overlap 1. B asks for eight tokens more at C = 4: 5 + 8 - 1 = 12 positions, three blocks.
+  // A's row in flight settles C at 5: 13 positions, NEVER. Nothing is pending then, so an empty plan would
+  // be a stall; but A runs again.
+  SchedulerOptions options = stateful_with(3, 4, 2);
+  options.overlap = 1;
+  Engine engine(options);
+  engine.add(kA, known(4, 5));
+  engine.step();
+  engine.step();
+  CHECK(engine.counts(kA) == "H 5 C 4 F 1");
+  engine.fork(kA, kB, known(1, 8));
+  CHECK(engine.plan().empty);
+  CHECK(engine.phase(kB) == "settling");
+  engine.finish_step();
+  engine.plan();
+  CHECK(engine.ends() == "1 never 0");
+  CHECK_FALSE(engine.last_plan().empty);
+  CHECK(engine.in_step(kA));
+  engine.drain();
+  CHECK(engine.ends() == "1 never 0; 0 limit 5");
+}
+
+TEST_CASE("prompt fork: a parent whose settled state has no owner's count to spare runs again") {
+  // With A 65,534 forks make 65,535 owners of its one block and its slot, as many as 16 bits count. All are
+  // asked for before any of them pins; the 65,535th cannot share, and is nobody's reason to wait.
+  SchedulerOptions options = stateful_with(4, 4, 2);
+  options.overlap = 1;
+  constexpr std::uint32_t kForks = 65'534;
+  Scheduler scheduler(options);
+  StepPlan plan;
+  scheduler.add(kA, known(2, 9));
+  scheduler.plan_step(plan);
+  scheduler.on_step_complete({plan.step, false, nullptr, 0});
+  scheduler.plan_step(plan);
+  for (std::uint32_t id = 1; id <= kForks + 1; ++id)
+    scheduler.fork(kA, SequenceId{id}, known(9, 1));
+  scheduler.on_step_complete({plan.step, false, nullptr, 0});
+  scheduler.plan_step(plan);
+  CHECK(scheduler.stats().forks_missed == 1);
+  CHECK(scheduler.waiting() == std::vector{SequenceId{kForks + 1}});
+  for (std::uint32_t id = 1; id <= kForks; ++id) scheduler.abort(SequenceId{id});
+  CHECK_FALSE(scheduler.view(kA).frozen);
+  scheduler.audit();
+}
+
 }  // namespace
 }  // namespace pinfold::test

@@ -126,6 +126,51 @@ TEST_CASE("state hash: sees a copy that has not run") {
   CHECK(engine.hash() != passed.hash());
 }
 
+TEST_CASE("state hash: sees that a step in flight is behind a failed one") {
+  // Step 1 fails or not, with step 2 in flight; then its only request goes. What is left differs in the
+  // word that step 2's result will have in the journal: 2, behind a failed one, or 0.
+  Engine failed(overlapped(engine_with(10, 4), 1));
+  Engine whole(overlapped(engine_with(10, 4), 1));
+  for (Engine* engine : {&failed, &whole}) {
+    engine->add(kA, hidden(2, 9));
+    engine->plan();
+    engine->plan();
+    engine == &failed ? engine->fail_step() : engine->finish_step();
+    engine->abort(kA);
+  }
+  CHECK(failed.hash() != whole.hash());
+  for (Engine* engine : {&failed, &whole}) engine->finish_step();
+  CHECK(failed.records().rbegin()[1].verb == Verb::kResult);  // then A's blocks are unparked
+  CHECK(failed.records().rbegin()[1].aux == 2);
+  CHECK(whole.records().rbegin()[1].aux == 0);
+  CHECK(failed.hash() == whole.hash());
+}
+
+TEST_CASE("state hash: sees the rows that a victim had when it was preempted") {
+  // Four rows a step, U = 2. B(4), which yields nothing, comes in step 1 beside A's prompt of three, or one
+  // step later. Either way three of its rows are in flight when A's row 4 preempts it in step 3: of
+  // [1,4) the last ones, of [0,3) not. Their late result ends B or does not.
+  SchedulerOptions options = overlapped(engine_with(2, 4), 1);
+  options.max_sequences = 2;
+  options.token_budget = TokenCount(4);
+  Engine early(options);
+  Engine late(options);
+  for (Engine* engine : {&early, &late}) {
+    engine->add(kA, hidden(3, 9));
+    if (engine == &early) engine->add(kB, known(4, 0));
+    engine->step();
+    if (engine == &late) engine->add(kB, known(4, 0));
+    engine->step();
+    engine->plan();
+    CHECK(engine->waiting() == "[1]");
+    CHECK(engine->counts(kB) == "H 4 C 0 F 0");
+  }
+  CHECK(early.hash() != late.hash());
+  for (Engine* engine : {&early, &late}) engine->finish_step();
+  CHECK(early.ends() == "1 limit 0");
+  CHECK(late.ends() == "");
+}
+
 // --- Copies -----------------------------------------------------------------------------------------
 
 TEST_CASE("copy: forks the world, and both go their ways") {
