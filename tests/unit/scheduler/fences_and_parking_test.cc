@@ -272,6 +272,28 @@ TEST_CASE("fences (O9): a release list is walked in release order, states first,
   }
 }
 
+TEST_CASE("fences (O9): slots cloned by one step are let go in release order") {
+  // A and B are forked in one step, slots 1 and 2 are the sources; once both have gone, only the list has them.
+  for (const ReleaseOrder order : {ReleaseOrder::kReverse, ReleaseOrder::kForward}) {
+    SchedulerOptions options = stateful_with(10, 4, 5);
+    options.fence = FenceMode::kUnorderedWriters;
+    options.release_order = order;
+    Engine engine(options);
+    engine.add(kA, known(4, 9));
+    engine.add(kB, known(4, 9));
+    engine.step();
+    engine.fork(kA, kC, known(5, 5));
+    engine.fork(kB, kD, known(5, 5));
+    engine.plan();
+    CHECK(engine.copies() == "slot 1>3 slot 2>4");
+    engine.abort(kA);
+    engine.abort(kB);
+    engine.pass_copies();
+    CHECK(engine.free_slots() == (order == ReleaseOrder::kReverse ? "[5, 2, 1]" : "[5, 1, 2]"));
+    engine.drain();
+  }
+}
+
 TEST_CASE("fences (decision 6): one list of copy sources is outstanding at a time") {
   // Overlap 1: the copies of the first fork are not done when the second one is asked for.
   Engine engine(fenced(10, FenceMode::kAlways));

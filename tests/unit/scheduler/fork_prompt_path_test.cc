@@ -278,6 +278,7 @@ TEST_CASE("prompt fork: the run limit makes a fork wait without a LATER") {
   engine.fork(kA, kB, known(10, 1));
   engine.plan();
   CHECK(engine.forks() == "[1]");
+  CHECK(engine.last_plan().cause == Cause::kFork);  // nobody waits behind it, but it waits
   CHECK(engine.why(kB) == "run limit");
   CHECK(engine.stats().answered_later == 0);
   engine.finish_step();
@@ -336,6 +337,11 @@ TEST_CASE("prompt fork (decision 1): max_model_len clips a fork's limit") {
   engine.fork(kA, kB, hidden(10, 100));
   engine.drain();
   CHECK(engine.ends() == "0 limit 2; 1 limit 3");
+  // A known output is clipped before it is measured: up to position 12, the thirteenth, it takes four blocks.
+  options.max_model_len = TokenCount(13);
+  options.block_ids = 4;
+  Engine small = with_parent(options, 6, 2);
+  CHECK(small.fork(kA, kB, known(10, 100)) == Answer::kNever);
 }
 
 TEST_CASE("prompt fork (O3): a prompt that exceeds the pool or the model is NEVER") {

@@ -39,6 +39,7 @@ TEST_CASE("preemption (O6, case B45): of two that each hold half, the older wins
   CHECK(engine.stats().preemptions == 1);
   CHECK(engine.stats().self_preemptions == 0);
   CHECK(engine.stats().recomputed_rows == 8);
+  CHECK(engine.stats().answered_ok == 2);  // of requests: B's second admission is no further one
   CHECK(engine.last_end().preemptions == 1);
   CHECK(engine.is_drained());
 }
@@ -121,6 +122,7 @@ TEST_CASE(
   CHECK(engine.ends() == "0 limit 8");
   engine.plan();
   CHECK(engine.chunks() == "1[0,8)!");
+  CHECK(engine.last_plan().chunks[0].tokens_before == TokenCount(5));
   CHECK(engine.stats().recomputed_rows == 7);  // by high-water mark: row 7 is new
   engine.finish_step();
   CHECK(engine.emitted(kB) == 6);

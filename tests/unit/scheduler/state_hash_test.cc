@@ -209,6 +209,26 @@ TEST_CASE("state hash: tells a decode fork from a prompt fork of one row more") 
   CHECK(decode.hash() != prompt.hash());
 }
 
+TEST_CASE("state hash: the two forks meet once they have lost what they shared") {
+  // U = 2. At C = 6 either fork needs a block for the tail beside the two it has pinned, and A has gone: both
+  // are demoted, with seven known tokens, and prefill (decision 7).
+  Engine decode(engine_with(2, 4));
+  Engine prompt(engine_with(2, 4));
+  for (Engine* engine : {&decode, &prompt}) {
+    engine->add(kA, known(6, 2));
+    engine->step();
+    engine->fork(kA, kB, engine == &decode ? known(6, 2) : known(7, 2));
+    engine->abort(kA);
+  }
+  CHECK(decode.hash() != prompt.hash());
+  for (Engine* engine : {&decode, &prompt}) {
+    engine->plan();
+    CHECK(engine->stats().sharing_lost == 1);
+    CHECK(engine->chunks() == "1[0,7)!");
+  }
+  CHECK(decode.hash() == prompt.hash());
+}
+
 TEST_CASE("state hash: sees a copy that has not run") {
   Engine engine(overlapped(engine_with(10, 4), 1));
   engine.add(kA, known(6, 9));
@@ -438,6 +458,52 @@ TEST_CASE("journal: every acquired id comes back exactly once, by release or by 
   CHECK(blocks.acquired() > 6);
   CHECK(blocks.acquired() == blocks.freed());
   CHECK(engine.is_drained());
+}
+
+std::string pools_with(Engine& engine, Verb verb) {
+  std::string pools;
+  for (const Record& record : engine.records()) {
+    if (record.verb == verb) pools += std::string(name_of(record.pool)) + "; ";
+  }
+  return pools;
+}
+
+TEST_CASE("journal (O10): draft slot, state slot, blocks, whether released or parked") {
+  for (const bool in_flight : {false, true}) {
+    SchedulerOptions options = stateful_with(10, 4, 2);
+    options.draft_ids = 2;
+    Engine engine(options);
+    engine.add(kA, hidden(4, 9, 2));
+    engine.step();
+    engine.plan();
+    if (!in_flight) engine.finish_step({yields(kA, 3)});
+    engine.abort(kA);
+    CHECK(pools_with(engine, in_flight ? Verb::kPark : Verb::kRelease) ==
+          "draft slot; state slot; block; ");
+    if (in_flight) engine.finish_step();
+    CHECK(engine.is_drained());
+  }
+}
+
+TEST_CASE("journal (O3): an answer says how many blocks and state slots were asked for") {
+  Engine engine(stateful_with(10, 4, 1));
+  engine.add(kA, known(6, 1));
+  engine.plan();
+  const Record answer = engine.records()[1];
+  CHECK(answer.verb == Verb::kAnswer);
+  CHECK(answer.count == 2);
+  CHECK(answer.aux == 1);
+}
+
+TEST_CASE("journal (O9): a lane's event is written down once, however often it is told") {
+  Scheduler scheduler(engine_with(10, 4));
+  scheduler.add(kA, known(4, 9));
+  StepPlan plan;
+  scheduler.plan_step(plan);
+  scheduler.on_passed(Lane::kCompute, plan.step_ticket);
+  const std::uint64_t events = scheduler.journal().events();
+  scheduler.on_passed(Lane::kCompute, plan.step_ticket);
+  CHECK(scheduler.journal().events() == events);
 }
 
 }  // namespace

@@ -206,7 +206,13 @@ TEST_CASE("store: a save that is given up leaves nothing that could be found") {
   Engine engine(store_with(4, 8));
   engine.add(kA, known(9, 1), Text(1, 2));
   engine.drain();
+  const std::size_t before = engine.records().size();
   engine.lose_save();
+  const Record told = engine.records()[before];
+  CHECK(told.verb == Verb::kPassed);
+  CHECK(told.detail == 1);  // it will never be carried out
+  CHECK(told.count == index_of(Lane::kDeviceToHost));
+  CHECK(told.aux == 1);
   CHECK(engine.stats().saves_lost == 2);
   CHECK(engine.idle_blocks() == "[2, 1]");
   CHECK(host_idle(engine) == "[]");
@@ -351,6 +357,42 @@ TEST_CASE("store with state: a failed step's copies keep no state, and a busy bu
   CHECK(engine.scheduler().pools().of(PoolKind::kHostStates).available() == BlockCount(4));
   engine.drain();
   CHECK(engine.saves() == "3: state 1>2");
+}
+
+TEST_CASE("store with state: the end of a block's save leaves the state's save under way") {
+  // Content 4 has a block and, behind it, the state of row 16: two saves, of which the first has ended.
+  Engine engine(states_with(12, 2, 8, 4));
+  engine.add(kA, known(17, 1), Text(1, 4));
+  engine.drain();
+  CHECK(engine.saves() == "1: block 1>1 2>2 3>3 4>4 2: state 1>1");
+  engine.pass_save();
+  engine.add(kB, known(17, 1), Text(1, 4));  // no state can be found yet: it computes all rows
+  engine.plan();
+  CHECK(engine.chunks() == "1[0,17)!");  // and is not cut where a state is on its way already
+  engine.finish_step();
+  engine.pass_save();
+  CHECK(engine.stats().saved_states == 1);
+  CHECK(engine.is_drained());
+}
+
+TEST_CASE(
+    "store with state: a host state that gives way is written down as one, a refused one counted") {
+  Engine engine(states_with(10, 1, 8, 1));
+  for (const std::uint32_t text : {1u, 2u, 3u}) {
+    engine.add(SequenceId{text}, known(9, 1), Text(text, 2));
+    engine.drain();
+    engine.pass_save();
+    if (text < 2)
+      engine.pass_save();  // the second text's state stays under way: it fills the only place
+  }
+  const std::vector<Record> records = engine.records();
+  std::string evicted;
+  for (const Record& record : records) {
+    if (record.verb == Verb::kEvict) evicted += std::string(name_of(record.pool)) + "; ";
+  }
+  CHECK(evicted == "host state; ");
+  CHECK(engine.stats().host_evicted == 1);
+  CHECK(engine.stats().saves_refused == 1);
 }
 
 TEST_CASE("store: what a load brought can be found at once, before its request has run") {
