@@ -6,7 +6,9 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,16 +17,22 @@
 #include <utility>
 #include <vector>
 
+#include "sim/cli/capacity_command.h"
 #include "sim/cli/config_flags.h"
 #include "sim/cli/explore_command.h"
+#include "sim/cli/flag_value.h"
 #include "sim/cli/sweep_command.h"
+#include "sim/cli/trace_options.h"
 #include "sim/config/parse.h"
 #include "sim/config/resolved_config.h"
 #include "sim/core/cost_provenance.h"
 #include "sim/core/simulate.h"
 #include "sim/core/trace_span.h"
+#include "sim/report/capacity_report.h"
 #include "sim/report/run_report.h"
 #include "sim/report/version.h"
+#include "sim/sweep/capacity.h"
+#include "sim/sweep/requirement.h"
 #include "sim/sweep/run_tasks.h"
 #include "sim/sweep/sweep_store.h"
 #include "sim/trace/trace_digest.h"
@@ -81,17 +89,38 @@ struct LoadedTrace {
   std::string digest;
 };
 
-std::shared_ptr<LoadedTrace> read(const std::string& path, const std::string& format,
-                                  std::optional<std::int64_t> start_ns,
-                                  std::optional<std::int64_t> end_ns,
-                                  std::optional<std::uint64_t> limit, std::uint64_t repeat) {
+/// `texts` by the names of TraceOptionTexts, which are the flags' too.
+TraceOptions options_of(const std::map<std::string, std::string>& texts) {
+  using Place = std::optional<std::string> TraceOptionTexts::*;
+  static const std::map<std::string, Place> kPlaces{
+      {"trace_format", &TraceOptionTexts::trace_format},
+      {"columns", &TraceOptionTexts::columns},
+      {"id_block", &TraceOptionTexts::id_block},
+      {"on_unordered", &TraceOptionTexts::on_unordered},
+      {"zero_output", &TraceOptionTexts::zero_output},
+      {"on_error", &TraceOptionTexts::on_error},
+      {"start", &TraceOptionTexts::start},
+      {"end", &TraceOptionTexts::end},
+      {"shard", &TraceOptionTexts::shard},
+      {"limit", &TraceOptionTexts::limit},
+      {"repeat", &TraceOptionTexts::repeat}};
+  TraceOptionTexts given;
+  for (const auto& [name, text] : texts) given.*kPlaces.at(name) = text;
+  try {
+    return trace_options_of(given);
+  } catch (const UsageError& mistake) {
+    // "--on-error: found ..." is of the argument on_error.
+    std::string text = mistake.message;
+    const std::size_t end = text.starts_with("--") ? std::min(text.find(':'), text.size()) : 0;
+    std::replace(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '-', '_');
+    throw TraceMistake(text.substr(end == 0 ? 0 : 2));
+  }
+}
+
+std::shared_ptr<LoadedTrace> read(const std::string& path,
+                                  const std::map<std::string, std::string>& texts) {
+  const TraceOptions options = options_of(texts);
   const py::gil_scoped_release release;
-  TraceOptions options;
-  options.reader.format = format;
-  options.start_ns = start_ns;
-  options.end_ns = end_ns;
-  options.limit = limit;
-  options.repeat = repeat;
   Outcome<Trace> trace = read_trace(path, options);
   if (!trace) throw TraceMistake(describe(trace.error()));
   std::string digest = trace_digest(trace.value());
@@ -278,6 +307,31 @@ Printed sweep(const SweepCommand& asked, const std::optional<py::function>& comp
   return {static_cast<int>(code), out.str(), err.str()};
 }
 
+/// What `pinfold capacity --format json` prints for a trace and a configuration that are loaded.
+std::string capacity(const std::shared_ptr<LoadedTrace>& trace, const RunConfig& config,
+                     const std::string& slo, bool memory, const std::string& tolerance) {
+  const py::gil_scoped_release release;
+  if (auto error = check_span(trace->trace, config)) throw TraceMistake(describe(*error));
+  const auto value_of = [](auto outcome) {
+    if (!outcome) throw ConfigMistake(describe(outcome.error()));
+    return std::move(outcome.value());
+  };
+  CapacityQuestion question;
+  question.vary = memory ? CapacityOf::kMemory : CapacityOf::kRate;
+  question.requirements = value_of(parse_requirements(slo, "slo"));
+  question.tolerance = value_of(parse_tolerance(tolerance));
+  ConfigSources base;
+  base.documents.push_back({"config", value_of(parse_json(resolved_json(config), "config"))});
+  const CapacityResult result =
+      value_of(find_capacity(trace->trace, base, question, [](std::size_t) { check_signals(); }));
+  const Provenance provenance{.version = kVersion,
+                              .trace = trace->trace.name,
+                              .trace_digest = trace->digest,
+                              .config_digest = config_digest(config),
+                              .seed = config.seed};
+  return capacity_json(result, trace->trace, provenance);
+}
+
 Printed explored(const std::string& scenario, const std::vector<std::string>& overrides) {
   const py::gil_scoped_release release;
   ExploreCommand command;
@@ -371,6 +425,7 @@ PYBIND11_MODULE(_core, module) {
                command.format = SweepFormat::kJson;
                return sweep(command, compute);
              });
+  module.def("capacity", &capacity);
   module.def("explore", &explored);
 }
 

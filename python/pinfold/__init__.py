@@ -8,6 +8,7 @@ Everything is computed by the library that the program `pinfold` is made of: equ
 """
 
 import collections.abc
+import decimal
 import html
 import json
 import os
@@ -18,7 +19,7 @@ from pinfold import _core
 from pinfold.errors import ConfigError, Error, Stall, TraceError, Violation
 
 __all__ = ["Config", "ConfigError", "Error", "Result", "Stall", "Sweep", "Trace", "TraceError",
-           "Violation", "explore", "run", "sweep"]
+           "Violation", "capacity", "explore", "run", "sweep"]
 __version__ = _core.version
 
 
@@ -116,18 +117,31 @@ class Config:
 
 # --- Traces ----------------------------------------------------------------------------------------
 
+def _seconds(time):
+    """A time in seconds as a decimal with nine digits behind the point."""
+    return None if time is None else format(decimal.Decimal(round(time * 1_000_000_000)).scaleb(-9), "f")
+
+
 class Trace:
     """A request trace in memory, in any format that the program reads.
 
-    `arrival_ns`, `prompt_tokens` and `output_tokens` are read-only arrays on the trace's own memory.
+    `arrival_ns`, `prompt_tokens` and `output_tokens` are read-only arrays on the trace's own memory. The
+    options are the flags of `pinfold run` for traces: times in seconds, `columns` a dict of fields and the
+    names of their columns, `shard` a pair (k, n) of the k-th of n shares.
     """
 
-    def __init__(self, path, *, format=None, start=None, end=None, limit=None, repeat=1):
+    def __init__(self, path, *, format=None, columns=None, id_block=None, on_unordered=None, zero_output=None,
+                 on_error=None, start=None, end=None, shard=None, limit=None, repeat=None):
         if isinstance(path, _core.Trace):
             self._core = path
             return
-        in_ns = [None if time is None else round(time * 1_000_000_000) for time in (start, end)]
-        self._core = _core.Trace(os.fspath(path), format or "", *in_ns, limit, repeat)
+        texts = {"trace_format": format, "id_block": id_block, "on_unordered": on_unordered,
+                 "zero_output": zero_output, "on_error": on_error, "limit": limit, "repeat": repeat,
+                 "start": _seconds(start), "end": _seconds(end),
+                 "columns": columns and ",".join(f"{field}={column}" for field, column in columns.items()),
+                 "shard": shard and "/".join(map(str, shard))}
+        given = {name: str(text) for name, text in texts.items() if text is not None}
+        self._core = _core.Trace(os.fspath(path), given)
 
     @classmethod
     def from_arrays(cls, arrival_ns, prompt_tokens, output_tokens):
@@ -369,6 +383,18 @@ def sweep(file=None, *, traces=(), config=(), grid=None, seeds=None, hold=None, 
     if not out:
         raise _said(code, err)
     return Sweep(out)
+
+
+def capacity(trace, config=None, *, slo, vary="rate", tolerance="1%", **options):
+    """The largest request rate (or, with `vary="memory"`, the smallest pool) that meets objectives.
+
+    `slo` is text, as "p99_ttft_ms<=500,p99_tpot_ms<=50". Returns what `pinfold capacity --format json` prints as
+    a dict: "verdict" ("found", "none", "unbounded"), "best" and "failing", the two ends of the bracket, and "runs".
+    """
+    if vary not in ("rate", "memory"):
+        raise ConfigError(f"vary: found {vary!r}, expected 'rate' or 'memory'")
+    return json.loads(_core.capacity(_as_trace(trace)._core, _as_config(config, options)._core, slo,
+                                     vary == "memory", tolerance))
 
 
 def explore(scenario, **options):

@@ -35,8 +35,10 @@ class Config:
 
 class Trace:
     def __init__(
-        self, path: _Path, *, format: str | None = None, start: float | None = None,
-        end: float | None = None, limit: int | None = None, repeat: int = 1,
+        self, path: _Path, *, format: str | None = None, columns: Mapping[str, str] | None = None,
+        id_block: int | None = None, on_unordered: str | None = None, zero_output: str | None = None,
+        on_error: str | None = None, start: float | None = None, end: float | None = None,
+        shard: tuple[int, int] | None = None, limit: int | None = None, repeat: int | None = None,
     ) -> None: ...
     @classmethod
     def from_arrays(
@@ -103,4 +105,8 @@ def sweep(
     compute: Callable[[list[tuple[str, str, str, str]], Callable[[int, Any], bool]], None] | None = None,
     **options: Any,
 ) -> Sweep: ...
+def capacity(
+    trace: _Path | Trace, config: _ConfigPart | Sequence[_ConfigPart] | None = None, *, slo: str,
+    vary: Literal["rate", "memory"] = "rate", tolerance: str = "1%", **options: Any,
+) -> dict[str, Any]: ...
 def explore(scenario: _Path, **options: Any) -> dict[str, Any]: ...

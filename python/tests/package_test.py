@@ -98,6 +98,42 @@ def test_trace_of_arrays_is_the_files(small):
     assert len(pinfold.Trace(small, limit=7)) == 7
 
 
+def test_trace_options_are_the_flags(program, small, tmp_path):
+    table = tmp_path / "own.csv"
+    table.write_text("ts,in,out\n0,10,2\n5,20,2\n3,30,0\n")
+    trace = pinfold.Trace(table, columns={"arrival_ms": "ts", "prompt": "in", "output": "out"},
+                          on_unordered="sort", zero_output="drop")
+    assert list(trace.prompt_tokens) == [10, 20] and list(trace.arrival_ns) == [0, 5_000_000]
+    half = pinfold.Trace(small, shard=(1, 2), start=0.5, end=3, repeat=2)
+    expected = printed(program, "run", small, "--shard", "1/2", "--start", "0.5", "--end", "3",
+                       "--repeat", "2", "--format", "json").stdout
+    assert half.digest == json.loads(expected)["trace_digest"]
+
+
+@pytest.mark.parametrize("vary", ["rate", "memory"])
+def test_capacity_is_the_programs(program, small, vary):
+    slo = "p99_ttft_ms<=100" if vary == "rate" else "preemptions==0"
+    expected = printed(program, "capacity", small, "--slo", slo, "--vary", vary, "--limit", "30",
+                       "--set", "engine.num_blocks=300", "--format", "json").stdout
+    found = pinfold.capacity(pinfold.Trace(small, limit=30), slo=slo, vary=vary, num_blocks=300)
+    assert found == json.loads(expected) and found["verdict"] == "found" and found["runs"]
+    with pytest.raises(pinfold.ConfigError, match="slo: .*p99_ttf"):
+        pinfold.capacity(small, slo="p99_ttf<=5")
+    with pytest.raises(pinfold.ConfigError, match="a percentage"):
+        pinfold.capacity(small, slo=slo, tolerance="1")
+
+
+@pytest.mark.parametrize("options, word", [
+    ({"shard": (3, 2)}, "shard: found \"3/2\""),
+    ({"start": -1}, "start: found \"-1.000000000\""),
+    ({"on_unordered": "sorted"}, "on_unordered: found \"sorted\", expected one of error, sort, segments"),
+    ({"limit": 0}, "limit: found \"0\""),
+])
+def test_trace_options_that_are_wrong(small, options, word):
+    with pytest.raises(pinfold.TraceError, match=word):
+        pinfold.Trace(small, **options)
+
+
 @pytest.mark.parametrize("arrays, word", [
     (([], [], []), "no request"),
     (([0, 1], [1], [1]), "different lengths"),

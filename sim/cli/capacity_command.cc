@@ -1,7 +1,9 @@
 #include "sim/cli/capacity_command.h"
 
+#include "sim/cli/progress.h"
 #include "sim/config/decimal_text.h"
 #include "sim/config/resolved_config.h"
+#include "sim/core/trace_span.h"
 #include "sim/report/capacity_report.h"
 #include "sim/report/version.h"
 #include "sim/trace/trace_digest.h"
@@ -31,10 +33,16 @@ ExitCode capacity_command(const CapacityCommand& command, std::ostream& out, std
   if (!loaded) return fail(err, ExitCode::kUsageError, loaded.error());
   const Outcome<ConfigSources> sources = sources_of(command.config);
   if (!sources) return fail(err, ExitCode::kUsageError, sources.error());
-  const Outcome<Trace> trace = read_trace(command.trace, {});
+  const Outcome<Trace> trace = read_trace(command.trace, command.trace_options);
   if (!trace) return fail(err, ExitCode::kDataError, trace.error());
+  if (const auto error = check_span(trace.value(), loaded.value().config)) {
+    return fail(err, ExitCode::kDataError, *error);
+  }
+  Progress progress(err, 0, "runs ended", 1);
   const Outcome<CapacityResult> found =
-      find_capacity(trace.value(), sources.value(), command.question);
+      find_capacity(trace.value(), sources.value(), command.question, [&](std::size_t runs) {
+        if (command.progress) progress.show(runs);
+      });
   if (!found) return fail(err, ExitCode::kUsageError, found.error());
   const CapacityResult& result = found.value();
 

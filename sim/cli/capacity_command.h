@@ -7,14 +7,17 @@
 #include "sim/cli/config_flags.h"
 #include "sim/cli/exit_code.h"
 #include "sim/sweep/capacity.h"
+#include "sim/trace/trace_source.h"
 
 namespace pinfold::sim {
 
 struct CapacityCommand {
   std::string trace;
+  TraceOptions trace_options{};
   ConfigFlags config;
   CapacityQuestion question;
   bool json = false;
+  bool progress = false;  // show it on `err`, which must be a terminal
 };
 
 /// kCheckFailed where nothing meets the objectives; the result says so too.

@@ -15,8 +15,7 @@ class Capacity final : public Command {
   explicit Capacity(CLI::App& program)
       : Command(program, "capacity",
                 "Find the largest rate, or the smallest pool, that meets objectives.") {
-    text("TRACE", trace_, "FILE",
-         "Request trace: a file of any format in docs/traces.md, or - for standard input.");
+    trace_.declare(*this);
     configuration_.declare(*this, kBuiltInConfig);
     text(
         "--slo", slo_, "OBJECTIVES",
@@ -27,11 +26,14 @@ class Capacity final : public Command {
     text("--tolerance", tolerance_, "P%",
          "How close the last run that meets and the first one that does not are. Default: 1%.");
     json_.declare(*this);
+    quiet_.declare(*this);
+    trace_flags_.declare(*this);
   }
 
   ExitCode run() override {
     CapacityCommand command;
-    command.trace = needed("TRACE", trace_, "the path of a request trace");
+    command.trace = trace_.take();
+    command.trace_options = trace_flags_.take();
     command.config = configuration_.take();
     command.question.requirements = value_of(
         parse_requirements(needed("--slo", slo_, "objectives, as 'p99_ttft_ms<=500'"), "--slo"));
@@ -39,16 +41,19 @@ class Capacity final : public Command {
         "--vary", vary_, {{"rate", CapacityOf::kRate}, {"memory", CapacityOf::kMemory}});
     command.question.tolerance = value_of(parse_tolerance(tolerance_));
     command.json = json_.take();
+    command.progress = quiet_.progress();
     return capacity_command(command, std::cout, std::cerr);
   }
 
  private:
-  std::string trace_;
+  TraceArgument trace_;
+  TraceFlags trace_flags_;
   ConfigurationFlags configuration_;
   std::string slo_;
   std::string vary_ = "rate";
   std::string tolerance_ = "1%";
   JsonFlag json_;
+  QuietFlag quiet_;
 };
 
 }  // namespace

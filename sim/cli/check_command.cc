@@ -13,6 +13,7 @@
 #include "sim/cli/whole_file.h"
 #include "sim/config/resolved_config.h"
 #include "sim/core/simulate.h"
+#include "sim/core/trace_span.h"
 #include "sim/gate/suite.h"
 #include "sim/report/check_report.h"
 #include "sim/report/version.h"
@@ -51,6 +52,9 @@ class Reader {
     if (const KnownTrace* const known = trace(spec)) {
       check.requests = &known->trace;
       check.trace_digest = known->digest;
+      if (loaded) {
+        if (const auto error = check_span(known->trace, check.config)) data(spec, *error);
+      }
     }
     if (spec.baseline) read_baseline(spec, check);
     checks_.push_back(std::move(check));

@@ -36,6 +36,15 @@ std::string wrapped(const std::string& description) {
   return text;
 }
 
+/// Only kMayLack is in brackets: we ask for the others ourselves, so CLI11 takes all for optional.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_usage(const CLI::Option* option) const override {
+    const std::string name = make_option_name(option, true);
+    return option->get_group() == Command::kMayLack ? "[" + name + "]" : name;
+  }
+};
+
 constexpr const char* kExitCodes =
     "Exit codes: 0 ok, 1 run-time or data error, 2 usage or configuration error, or not "
     "comparable,\n"
@@ -115,7 +124,12 @@ std::string full_name(const CLI::App& app) {
 std::string translated(const CLI::ParseError& error) {
   const std::string text = error.what();  // "--config: 1 required FILE missing"
   const std::string flag = text.substr(0, text.find(':'));
-  if (text.find("missing") != std::string::npos) return flag + ": found no value, expected one";
+  if (text.find("missing") != std::string::npos) {
+    // "--config: 1 required FILE missing": what it takes stands before the last word.
+    const std::size_t end = text.rfind(' ');
+    const std::size_t begin = end == 0 ? 0 : text.rfind(' ', end - 1) + 1;
+    return flag + ": found no value, expected " + text.substr(begin, end - begin);
+  }
   if (text.find("override") != std::string::npos) {
     return text.substr(0, text.find(' ')) + ": found a value, expected none";
   }
@@ -139,6 +153,17 @@ Command::Command(CLI::App& parent, const std::string& name, const std::string& d
 void Command::text(const std::string& name, std::string& value, const std::string& type,
                    const std::string& description, const std::string& group) {
   CLI::Option* const option = app_.add_option(name, value, wrapped(description));
+  option->type_name(type);
+  if (!group.empty()) option->group(group);
+}
+
+void Command::text(const std::string& name, std::optional<std::string>& value,
+                   const std::string& type, const std::string& description,
+                   const std::string& group) {
+  // Not its own optionals: they take an empty value for none.
+  const auto take = [&value](const std::string& text) { value = text; };
+  CLI::Option* const option =
+      app_.add_option_function<std::string>(name, take, wrapped(description));
   option->type_name(type);
   if (!group.empty()) option->group(group);
 }
@@ -191,6 +216,7 @@ ExitCode run_program(int argc, char** argv,
       "Pinfold: a deterministic, trace-driven simulator of an LLM engine's memory allocator and "
       "scheduler.",
       "pinfold"};
+  program.formatter(std::make_shared<HelpFormatter>());
   program.get_formatter()->column_width(34);
   program.allow_extras();
   program.require_subcommand(0, 1);

@@ -2,6 +2,7 @@
 // A command of the program: it declares its flags, and knows what to do with them.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,14 +26,19 @@ struct GivenFlag {
 /// mean is read where they are used (sim/cli/flag_value.h), so that mistakes are told in our words.
 class Command {
  public:
+  static constexpr const char* kMayLack = "Instead of flags";
+
   Command(CLI::App& parent, const std::string& name, const std::string& description);
   virtual ~Command() = default;
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
   /// `name` is "--long", "-s,--long", or a word for a positional; `type` stands for the value in the help. A
-  /// group has a heading of its own there.
+  /// group has a heading of its own there; kMayLack is that of a positional that other flags stand in for.
   void text(const std::string& name, std::string& value, const std::string& type,
+            const std::string& description, const std::string& group = "");
+  /// The same where a value that is not given is none.
+  void text(const std::string& name, std::optional<std::string>& value, const std::string& type,
             const std::string& description, const std::string& group = "");
   /// May be given several times, one value each.
   void texts(const std::string& name, std::vector<std::string>& values, const std::string& type,

@@ -15,7 +15,7 @@ class Explore final : public Command {
  public:
   explicit Explore(CLI::App& program)
       : Command(program, "explore", "Try every order of a scenario's events.") {
-    text("SCENARIO", command_.scenario, "FILE", "Scenario (JSON): docs/scenarios.md.");
+    text("SCENARIO", command_.scenario, "FILE", "Scenario (JSON): docs/scenarios.md.", kMayLack);
     texts("--set", command_.overrides, "KEY=VALUE",
           "Override one option of the scenario's configuration; may be repeated.");
     text("--max-states", max_states_, "N", "Stop after so many states. Default: 20000000.");

@@ -7,17 +7,20 @@
 
 namespace pinfold::sim {
 
-Progress::Progress(std::ostream& err, std::uint64_t total, std::string ended)
-    : err_(err), total_(total), ended_(std::move(ended)), start_(Clock::now()) {}
+Progress::Progress(std::ostream& err, std::uint64_t total, std::string ended, std::uint64_t stride)
+    : err_(err),
+      total_(total),
+      ended_(std::move(ended)),
+      stride_(total == 0 ? stride : total / 1'000 + 1),
+      start_(Clock::now()) {}
 
 Progress::~Progress() {
   if (shown_ > 0) err_ << '\r' << std::string(shown_, ' ') << '\r' << std::flush;
 }
 
 void Progress::show(std::uint64_t ended) {
-  // A thousandth at a time: a terminal is slower than the simulation.
   if (ended < next_) return;
-  next_ = ended + (total_ == 0 ? 1'000 : total_ / 1'000 + 1);
+  next_ = ended + stride_;
   std::string text = total_ == 0 ? fmt::format("{} {}", ended, ended_)
                                  : fmt::format("{} of {} {}", ended, total_, ended_);
   const auto elapsed = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start_);

@@ -12,8 +12,9 @@ namespace pinfold::sim {
 /// far. It is wiped out at the end.
 class Progress {
  public:
-  /// `ended` says what ends: "requests ended". `total` of 0: nobody knows how many there will be.
-  Progress(std::ostream& err, std::uint64_t total, std::string ended);
+  /// `ended` says what ends: "requests ended". `total` of 0: nobody knows how many there will be, and every
+  /// `stride`-th is shown; else a thousandth at a time.
+  Progress(std::ostream& err, std::uint64_t total, std::string ended, std::uint64_t stride = 1'000);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -26,6 +27,7 @@ class Progress {
   std::ostream& err_;
   std::uint64_t total_;
   std::string ended_;
+  std::uint64_t stride_;  // a terminal is slower than the simulation
   Clock::time_point start_;
   std::uint64_t next_ = 0;
   std::size_t shown_ = 0;

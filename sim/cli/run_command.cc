@@ -304,6 +304,14 @@ ExitCode run_command(const RunCommand& command, std::ostream& out, std::ostream&
     std::replace(note.begin(), note.end(), '\n', ' ');
     err << "pinfold: note: " << note << '\n';
   }
+  // They are missing in every figure, and nothing else fails on their account.
+  if (result.first_never && !timeline && !scenario) {
+    err << fmt::format(
+        "pinfold: note: {} of {} requests can never run (NEVER): the pool or engine.max_model_len "
+        "is too "
+        "small for them. The first is request {}\n",
+        result.rejected_never, result.requests, *result.first_never);
+  }
   if (scenario) return judge(*scenario, result, provenance, err);
   if (result.verdict == Verdict::kOk) return ExitCode::kOk;
   if (result.verdict == Verdict::kViolation) {

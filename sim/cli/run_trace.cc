@@ -9,7 +9,7 @@ namespace pinfold::sim {
 
 bool StreamedTrace::next(TraceRequest& request) {
   if (error_ || !source_->next(request)) return false;
-  error_ = check_span(request.arrival_ns, name_, config_);
+  error_ = check_span(request, name_, config_);
   if (error_) return false;
   digest_.add(request);
   return true;

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "sim/cli/flag_value.h"
-#include "sim/trace/plain_trace.h"
 
 namespace pinfold::sim {
 
@@ -44,69 +43,33 @@ std::string TraceArgument::take() const {
 }
 
 void TraceFlags::declare(Command& command) {
-  command_ = &command;
-  const auto flag = [&](const char* name, std::string& value, const char* type,
+  const auto flag = [&](const char* name, std::optional<std::string>& value, const char* type,
                         const char* description) {
     command.text(name, value, type, description, kGroup);
   };
-  flag("--trace-format", format_, "NAME",
+  flag("--trace-format", texts_.trace_format, "NAME",
        "Format of the trace. Default: found out from its content.");
-  flag("--columns", columns_, "FIELD=COLUMN,...",
+  flag("--columns", texts_.columns, "FIELD=COLUMN,...",
        "Which columns or keys of a table of your own are which fields, as "
        "arrival_ms=ts,prompt=in,output=out.");
-  flag("--id-block", id_block_, "TOKENS",
+  flag("--id-block", texts_.id_block, "TOKENS",
        "Tokens that a prefix id of the trace stands for. Default: what the format says.");
-  flag("--on-unordered", unordered_, "error|sort|segments",
+  flag("--on-unordered", texts_.on_unordered, "error|sort|segments",
        "Rows that go back in time: a mistake; sorted, in memory; or the beginning of another "
        "recording. Default: by format.");
-  flag("--zero-output", zero_output_, "drop|prefill_only",
+  flag("--zero-output", texts_.zero_output, "drop|prefill_only",
        "Requests without output. Default: prefill_only.");
-  flag("--on-error", on_error_, "stop|skip",
+  flag("--on-error", texts_.on_error, "stop|skip",
        "At a broken row: end, or count it and go on. Default: stop.");
-  flag("--start", start_, "SECONDS", "Leave out arrivals before this time of the trace.");
-  flag("--end", end_, "SECONDS", "... and from this time on.");
-  flag("--shard", shard_, "K/N", "One of N shares of the sessions, the first being 1/N.");
-  flag("--limit", limit_, "N", "The first N requests.");
-  flag("--repeat", repeat_, "N",
+  flag("--start", texts_.start, "SECONDS", "Leave out arrivals before this time of the trace.");
+  flag("--end", texts_.end, "SECONDS", "... and from this time on.");
+  flag("--shard", texts_.shard, "K/N", "One of N shares of the sessions, the first being 1/N.");
+  flag("--limit", texts_.limit, "N", "The first N requests.");
+  flag("--repeat", texts_.repeat, "N",
        "N times, one after the other, each with sessions and prefixes of its own. Default: 1.");
 }
 
-TraceOptions TraceFlags::take() const {
-  TraceOptions options;
-  options.reader.format = format_;
-  if (command_->given("--columns")) options.reader.columns = value_of(parse_column_names(columns_));
-  if (command_->given("--id-block")) {
-    options.reader.id_block = tokens_of("--id-block", id_block_, 1, kIdBlockMost);
-  }
-  if (command_->given("--on-unordered")) {
-    options.unordered = one_of<Unordered>("--on-unordered", unordered_,
-                                          {{"error", Unordered::kError},
-                                           {"sort", Unordered::kSort},
-                                           {"segments", Unordered::kSegments}});
-  }
-  options.zero_output =
-      one_of<ZeroOutput>("--zero-output", zero_output_,
-                         {{"drop", ZeroOutput::kDrop}, {"prefill_only", ZeroOutput::kPrefillOnly}});
-  options.on_error = one_of<OnError>("--on-error", on_error_,
-                                     {{"stop", OnError::kStop}, {"skip", OnError::kSkip}});
-  if (command_->given("--start")) options.start_ns = seconds_of("--start", start_);
-  if (command_->given("--end")) options.end_ns = seconds_of("--end", end_);
-  if (command_->given("--limit")) {
-    options.limit = count_of("--limit", limit_, "a number of requests from 1");
-  }
-  options.repeat = count_of("--repeat", repeat_, "a number from 1");
-  if (command_->given("--shard")) {
-    const std::size_t slash = std::min(shard_.find('/'), shard_.size());
-    const char* const expected = "K/N with K from 1 to N, as 1/4";
-    options.shard = count_of("--shard", shard_.substr(0, slash), expected);
-    options.shards =
-        count_of("--shard", shard_.substr(std::min(slash + 1, shard_.size())), expected);
-    if (options.shard > options.shards) {
-      throw UsageError{"--shard: found " + in_quotes(shard_) + ", expected " + expected};
-    }
-  }
-  return options;
-}
+TraceOptions TraceFlags::take() const { return trace_options_of(texts_); }
 
 void JsonFlag::declare(Command& command) {
   command.text("--format", format_, "FORMAT", "text or json. Default: text.");

@@ -8,7 +8,7 @@
 
 #include "sim/cli/command.h"
 #include "sim/cli/config_flags.h"
-#include "sim/trace/trace_source.h"
+#include "sim/cli/trace_options.h"
 
 namespace pinfold::sim {
 
@@ -53,18 +53,7 @@ class TraceFlags {
   static constexpr const char* kGroup = "Trace";
 
  private:
-  const Command* command_ = nullptr;
-  std::string format_;
-  std::string columns_;
-  std::string id_block_;
-  std::string unordered_;
-  std::string zero_output_ = "prefill_only";
-  std::string on_error_ = "stop";
-  std::string start_;
-  std::string end_;
-  std::string shard_;
-  std::string limit_;
-  std::string repeat_ = "1";
+  TraceOptionTexts texts_;
 };
 
 /// --format of a command that prints text or JSON.

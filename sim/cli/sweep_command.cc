@@ -241,7 +241,7 @@ ExitCode sweep_command(const SweepCommand& command, std::ostream& out, std::ostr
   }
   std::vector<Trace> traces;
   for (const SweepTrace& trace : result.spec.traces) {
-    Outcome<Trace> requests = read_trace(trace.path, {});
+    Outcome<Trace> requests = read_trace(trace.path, command.trace_options);
     if (!requests) return fail(err, ExitCode::kDataError, requests.error());
     traces.push_back(std::move(requests.value()));
     result.trace_digests.push_back(trace_digest(traces.back()));

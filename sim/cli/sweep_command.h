@@ -12,6 +12,7 @@
 #include "sim/cli/config_flags.h"
 #include "sim/cli/exit_code.h"
 #include "sim/sweep/run_tasks.h"
+#include "sim/trace/trace_source.h"
 
 namespace pinfold::sim {
 
@@ -20,6 +21,7 @@ enum class SweepFormat : std::uint8_t { kText, kJson, kCsv };
 struct SweepCommand {
   std::optional<std::string> file{};  // the sweep; or it is said by traces, lists and ranges
   std::vector<std::string> traces{};
+  TraceOptions trace_options{};       // of all traces
   ConfigFlags config;                 // with a file: overrides only
   std::vector<std::string> lists{};   // -L
   std::vector<std::string> ranges{};  // -P

@@ -16,7 +16,7 @@ class Sweep final : public Command {
   explicit Sweep(CLI::App& program)
       : Command(program, "sweep", "Run many settings on one or more traces.") {
     text("SWEEP", file_, "FILE",
-         "Sweep file (JSON), as configs/sweeps holds; or --trace, -L and -P say it.");
+         "Sweep file (JSON), as configs/sweeps holds; or --trace, -L and -P say it.", kMayLack);
     texts("--trace", command_.traces, "FILE", "Request trace; may be repeated.");
     texts("--config", command_.config.files, "FILE",
           "Base configuration, as for `run`; may be repeated.");
@@ -47,6 +47,7 @@ class Sweep final : public Command {
          "Start the runs in another order, for tests: the result is the same.");
     text("--format", format_, "FORMAT", "text, json or csv. Default: text.");
     quiet_.declare(*this);
+    trace_flags_.declare(*this);
   }
 
   ExitCode run() override {
@@ -71,6 +72,7 @@ class Sweep final : public Command {
     if (command_.resume && !command_.directory) {
       throw UsageError{"found --resume without -o, expected the directory with the results"};
     }
+    command_.trace_options = trace_flags_.take();
     command_.jobs = jobs_.take();
     if (shuffle_ != "0") command_.shuffle_seed = count_of("--shuffle-seed", shuffle_, "an integer");
     command_.format = one_of<SweepFormat>(
@@ -88,6 +90,7 @@ class Sweep final : public Command {
   std::string figures_;
   std::string front_;
   std::string directory_;
+  TraceFlags trace_flags_;
   JobsFlag jobs_;
   std::string shuffle_ = "0";
   std::string format_ = "text";

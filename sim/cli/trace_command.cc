@@ -74,10 +74,6 @@ ExitCode trace_info_command(const TraceInfoCommand& command, std::ostream& out, 
   }
   if (source.error()) return fail(err, ExitCode::kDataError, *source.error());
   report_skipped(source.notes(), err);
-  if (survey.requests == 0) {
-    return fail(err, ExitCode::kDataError,
-                command.trace + ": found no request, expected at least one");
-  }
   TraceReport report{.path = command.trace,
                      .format = source.format(),
                      .id_block = source.id_block(),
@@ -180,9 +176,6 @@ ExitCode trace_synth_command(const TraceSynthCommand& command, std::ostream& out
       synthetic.like.emplace_back(request.prompt, request.output);
     }
     if (opened.value()->error()) return fail(err, ExitCode::kDataError, *opened.value()->error());
-    if (synthetic.like.empty()) {
-      return fail(err, ExitCode::kDataError, *command.like + ": found no request");
-    }
   }
   SyntheticSource source(std::move(synthetic));
   const TraceWriter writer(command.format, source.id_block(), UsedFields::all());

@@ -321,8 +321,7 @@ const Option kOptions[] = {
      "result.",
      choice<kWorkload, &W::stop, StopMode>(kStops)},
     {"workload.time_scale", "times", "Arrival times are multiplied by it; 0: all at once.",
-     decimal<kWorkload, &W::time_scale>(0, 1'000, 9), "a closed loop has no arrival times",
-     kOpenLoop},
+     decimal<kWorkload, &W::time_scale>(0, 1'000, 9), "", kOpenLoop},
     {"workload.concurrency", "requests",
      "Closed loop: a request arrives when another has ended, so that this many are live; 0: "
      "arrivals "
@@ -356,7 +355,7 @@ const Option kOptions[] = {
      ChoiceOption{
          kOffOn, [](const RunConfig& config) -> std::size_t { return config.prefix.reuse ? 1 : 0; },
          [](RunConfig& config, std::size_t index) { config.prefix.reuse = index == 1; }},
-     "no state slot keeps the state of an earlier position: only a store does", kReusable},
+     "", kReusable},
     {"prefix.eviction", "",
      "Which kept block makes room first: the one unowned for longest, a prompt's last ones first, "
      "or the one kept first.",
@@ -365,8 +364,7 @@ const Option kOptions[] = {
     {"store.host_blocks", "blocks",
      "Places for blocks on the host: committed prefixes are saved there and loaded on a hit; 0: no "
      "store.",
-     integer<kStore, &T::host_blocks>(0, kMostBlocks), "what blocks hold is known by prefix ids",
-     kWithReuse},
+     integer<kStore, &T::host_blocks>(0, kMostBlocks), "", kWithReuse},
     {"store.host_states", "states",
      "Places for states on the host: with state slots a prefix is found up to a boundary whose "
      "state lies there.",

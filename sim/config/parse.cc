@@ -152,7 +152,8 @@ std::string hint_for_unknown(std::string_view path) {
     names.push_back(option.name());
   }
   if (std::string hint = did_you_mean(path, paths); !hint.empty()) return hint;
-  const std::optional<std::string_view> close = closest_word(name, names);
+  std::optional<std::string_view> close = closest_word(name, names);
+  if (!close) close = closest_beginning(name, names);
   if (!close) return "`pinfold schema` lists all options";
   for (const Option& option : all_options()) {
     if (option.name() == *close) return fmt::format("did you mean {}?", option.path);
@@ -242,6 +243,7 @@ class ConfigBuilder {
     }
     if (!wrong()) note(load_device());
     if (!wrong()) note(size_pool());
+    if (!wrong()) look_for_moved_bytes();
   }
 
   /// A mistake does not keep others from being found.
@@ -448,6 +450,18 @@ class ConfigBuilder {
     }
     config_.engine.num_blocks = static_cast<std::uint32_t>(split.sizing.block_ids);
     return std::nullopt;
+  }
+
+  /// A part of a configuration may say a bandwidth for models that say what a block takes, and for others.
+  void look_for_moved_bytes() {
+    const Origin& origin = origin_of(*find_option("store.bandwidth_gb_s"));
+    const bool said = origin.layer != kDefaults && config_.store.bandwidth_gb_s.numerator > 0;
+    if (!said || block_bytes_of(config_).value > 0 || config_.cost.device) return;
+    notes_.push_back(
+        fmt::format("{}: store.bandwidth_gb_s is without effect: model.layers and its sizes do not "
+                    "say what a block takes, so "
+                    "that a transfer takes store.latency_us alone",
+                    origin.source));
   }
 
   MaybeError check_effect(const Option& option) {

@@ -39,7 +39,7 @@ struct ConfigSources {
 
 struct LoadedConfig {
   RunConfig config;
-  std::vector<std::string> notes;  // imported flags that change nothing, and why
+  std::vector<std::string> notes;  // what was said and changes nothing, and why
   bool pool_is_given = false;      // one of the three figures that size it was
 };
 

@@ -23,8 +23,9 @@ Arrivals::Arrivals(RequestSource& source, const RunConfig& config)
 
 std::int64_t Arrivals::scaled(std::int64_t trace_ns) const {
   const Rational& scale = config_.workload.time_scale;
-  const Wide product = static_cast<Wide>(trace_ns) * scale.numerator;
-  return static_cast<std::int64_t>(product / scale.denominator);
+  const Wide product = static_cast<Wide>(trace_ns) * scale.numerator / scale.denominator;
+  PINFOLD_CHECK(product <= INT64_MAX / 2, "trace", "arrivals and aborts fit simulated time");
+  return static_cast<std::int64_t>(product);
 }
 
 void Arrivals::read_ahead() {
@@ -109,6 +110,7 @@ void Arrivals::note_end(std::uint64_t number_of_session, std::int64_t now_ns) {
   Delayed next = std::move(session.held.front());
   session.held.pop_front();
   --held_;
+  PINFOLD_CHECK(next.asked.delay_ns <= INT64_MAX - now_ns, "sessions", "delays fit simulated time");
   next.at_ns = now_ns + next.asked.delay_ns;
   delayed_.push_back(std::move(next));
   std::push_heap(delayed_.begin(), delayed_.end(), kLater);

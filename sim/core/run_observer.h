@@ -25,7 +25,7 @@ class RunObserver {
   }
 
   /// From `from_ns` to `to_ns` every request that the last plan left waiting waited for `cause`, what
-  /// refused the head of the queue; a request that arrived meanwhile waited for the running step.
+  /// refused the head of the queue; a request that arrived after `from_ns` waited for the running step.
   virtual void on_wait(Cause /*cause*/, std::int64_t /*from_ns*/, std::int64_t /*to_ns*/) {}
 
   /// Whole journal records, each once, with the time at which they happened.

@@ -39,7 +39,9 @@ struct RunResult {
 
   // Of the whole run.
   std::uint64_t trace_requests = 0;
-  std::int64_t measured_from_ns = 0;             // the window by arrival, ...
+  std::optional<std::uint64_t>
+      first_never{};                  // the number in the trace of the first that can never run
+  std::int64_t measured_from_ns = 0;  // the window by arrival, ...
   std::optional<std::int64_t> measured_to_ns{};  // ... nothing where all requests count
   std::int64_t run_ns = 0;                       // first arrival to last end
   ArrivalQueue arrival_queue;

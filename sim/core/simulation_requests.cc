@@ -196,7 +196,10 @@ void Simulation::end_member(SequenceId id, Member& member, EndReason reason,
   // A sample's first token came out of the prompt's step.
   const std::uint32_t tokens = emitted + (member.sample > 0 ? 1 : 0);
   request.emitted += tokens;
-  if (reason == EndReason::kNever) request.never = true;
+  if (reason == EndReason::kNever) {
+    request.never = true;
+    if (!result_.first_never) result_.first_never = number;
+  }
   if (reason == EndReason::kAborted) request.aborted = true;
   const bool whole = reason == EndReason::kStop || reason == EndReason::kLimit;
   if (whole && tokens > 1 && request.first_token_ns != kNotYet) {

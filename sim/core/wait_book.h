@@ -11,7 +11,9 @@
 namespace pinfold::sim {
 
 /// Waiting requests waited since the last plan for what refused the head then; those that arrived
-/// meanwhile waited for the running step. Sums over requests, never over one by itself.
+/// later waited for the running step. One that arrives at a plan's very time counts as seen by it, behind
+/// it too (in a closed loop, where its predecessor's end was heard): readers of the run tell these times
+/// apart and nothing else. Sums over requests, never over one by itself.
 class WaitBook {
  public:
   void start_at(std::int64_t ns) { upto_ns_ = ns; }
@@ -24,7 +26,9 @@ class WaitBook {
     if (observer != nullptr && now_ns > upto_ns_) observer->on_wait(cause_, upto_ns_, now_ns);
     add(wait_of(cause_), std::uint64_t{waiting_} * static_cast<std::uint64_t>(now_ns - upto_ns_));
     for (const std::int64_t arrival : arrived_) {
-      add(Wait::kStep, static_cast<std::uint64_t>(now_ns - arrival));
+      const std::int64_t step_ends_ns = arrival <= upto_ns_ ? upto_ns_ : now_ns;
+      add(Wait::kStep, static_cast<std::uint64_t>(step_ends_ns - arrival));
+      add(wait_of(cause_), static_cast<std::uint64_t>(now_ns - step_ends_ns));
     }
     arrived_.clear();
     upto_ns_ = now_ns;

@@ -47,6 +47,19 @@ bool is_name(std::string_view name) {
          name.find_first_not_of(kLetters) == std::string_view::npos;
 }
 
+/// Whether somebody gave a configuration for a scenario: no member of it but an option's section, and those.
+bool is_configuration(const JsonValue& document) {
+  if (document.kind != JsonValue::Kind::kObject || document.members.empty()) return false;
+  const std::span<const Option> options = all_options();
+  return std::all_of(
+      document.members.begin(), document.members.end(), [&](const JsonMember& member) {
+        return member.key == "include" || member.key == "$schema" ||
+               std::any_of(options.begin(), options.end(), [&](const Option& option) {
+                 return option.section() == member.key || option.path == member.key;
+               });
+      });
+}
+
 class ScenarioReader {
  public:
   ScenarioReader(const std::string& path, std::span<const std::string> overrides)
@@ -57,6 +70,10 @@ class ScenarioReader {
 
   Outcome<Scenario> read(const JsonValue& document) {
     JsonObject root(document, "", mistake_);
+    if (is_configuration(document)) {
+      mistake_.note(document, "", "a scenario", "--config takes it, beside a trace");
+      mistake_.error->found = "a configuration";
+    }
     scenario_.story = root.text("story");
     if (root.has("source")) {
       read_texts(root.array("source"), "source", scenario_.sources);

@@ -51,7 +51,7 @@ std::string tally(const GateResult& result) {
   add(ChangeVerdict::kChanged, "changed and not judged");
   add(ChangeVerdict::kNew, "new");
   add(ChangeVerdict::kGone, "gone");
-  return text;
+  return text.empty() ? "not compared" : text;
 }
 
 std::string settings_text(const GateResult& result) {

@@ -138,7 +138,7 @@ std::string sentence(const TimelineEvent& event) {
       return fmt::format("LATER, for {}: it asks for {}", word_of(event.wait), asked(event));
     case Kind::kAdmit: return fmt::format("OK: gets {}", asked(event));
     case Kind::kLoad: return load_sentence(event.load);
-    case Kind::kNever: return "NEVER: no pool of this size can hold it";
+    case Kind::kNever: return "NEVER: this pool or engine.max_model_len is too small for it";
     case Kind::kChunk:
       return fmt::format("chunk: prompt positions {} to {} in step {}", event.a,
                          event.a + event.b - 1, event.c);

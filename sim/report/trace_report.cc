@@ -17,7 +17,7 @@ constexpr std::uint64_t kNanoseconds = 1'000'000'000;
 /// "-" or null where all arrive at once.
 std::string arrival_rate(const TraceSurvey& survey, std::uint32_t places, const char* none) {
   if (survey.span_ns() == 0) return none;
-  return decimal(Unsigned128{survey.requests} * kNanoseconds,
+  return decimal(Unsigned128{survey.requests - 1} * kNanoseconds,
                  static_cast<std::uint64_t>(survey.span_ns()), places);
 }
 

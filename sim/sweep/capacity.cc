@@ -57,8 +57,9 @@ InputError wrong(const char* path, std::string found, std::string expected, std:
 
 class CapacitySearch {
  public:
-  CapacitySearch(const Trace& trace, const ConfigSources& base, const CapacityQuestion& question)
-      : trace_(trace), base_(base), trace_digest_(trace_digest(trace)) {
+  CapacitySearch(const Trace& trace, const ConfigSources& base, const CapacityQuestion& question,
+                 const std::function<void(std::size_t)>& tell)
+      : trace_(trace), base_(base), tell_(tell), trace_digest_(trace_digest(trace)) {
     result_.question = question;
     result_.implied = implied_by(question.requirements);
   }
@@ -147,6 +148,7 @@ class CapacitySearch {
     const bool met = run.misses.empty();
     if (!met && result_.question.vary == CapacityOf::kMemory) look_for_ceiling(run.record);
     result_.runs.push_back(std::move(run));
+    tell_(result_.runs.size());
     return met;
   }
 
@@ -169,6 +171,7 @@ class CapacitySearch {
 
   const Trace& trace_;
   const ConfigSources& base_;
+  const std::function<void(std::size_t)>& tell_;
   std::string trace_digest_;
   CapacityResult result_;
   std::optional<InputError> trouble_;
@@ -205,10 +208,11 @@ std::string offered_rate(const Trace& trace, std::uint64_t time_scale) {
 }
 
 Outcome<CapacityResult> find_capacity(const Trace& trace, const ConfigSources& base,
-                                      const CapacityQuestion& question) {
+                                      const CapacityQuestion& question,
+                                      const std::function<void(std::size_t)>& tell) {
   const Outcome<RunConfig> start = load_with(base, {});
   if (!start) return start.error();
-  CapacitySearch search(trace, base, question);
+  CapacitySearch search(trace, base, question, tell);
   if (auto error = search.search(start.value())) return *error;
   return search.take();
 }

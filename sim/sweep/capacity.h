@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -71,9 +72,10 @@ struct CapacityResult {
 /// after the first one, over the time to the last.
 std::string offered_rate(const Trace& trace, std::uint64_t time_scale);
 
-/// Runs `trace` as often as it takes. An error is one of the configuration: a closed loop has no rate, a
+/// Runs `trace` as often as it takes, and tells after each run how many there were. An error is one of the configuration: a closed loop has no rate, a
 /// trace whose requests all come at once has none either.
 Outcome<CapacityResult> find_capacity(const Trace& trace, const ConfigSources& base,
-                                      const CapacityQuestion& question);
+                                      const CapacityQuestion& question,
+                                      const std::function<void(std::size_t)>& tell);
 
 }  // namespace pinfold::sim

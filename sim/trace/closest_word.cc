@@ -51,4 +51,15 @@ std::optional<std::string_view> closest_word(std::string_view word,
   return best;
 }
 
+std::optional<std::string_view> closest_beginning(std::string_view word,
+                                                  std::span<const std::string_view> candidates) {
+  constexpr std::size_t kLeast = 4;
+  if (word.size() < kLeast) return std::nullopt;
+  for (const std::string_view candidate : candidates) {
+    if (candidate.size() <= word.size()) continue;
+    if (edit_distance(word, candidate.substr(0, word.size())) <= 1) return candidate;
+  }
+  return std::nullopt;
+}
+
 }  // namespace pinfold::sim

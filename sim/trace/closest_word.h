@@ -13,4 +13,9 @@ namespace pinfold::sim {
 std::optional<std::string_view> closest_word(std::string_view word,
                                              std::span<const std::string_view> candidates);
 
+/// The first candidate that begins as `word` of four letters or more does, with one letter wrong at most:
+/// block_size for "blok".
+std::optional<std::string_view> closest_beginning(std::string_view word,
+                                                  std::span<const std::string_view> candidates);
+
 }  // namespace pinfold::sim

@@ -41,6 +41,29 @@ std::optional<InputError> OpenTraceSource::open() {
   return source_->error();
 }
 
+bool OpenTraceSource::next(TraceRequest& request) {
+  if (source_->next(request)) return any_ = true;
+  if (!any_ && !source_->error()) empty_ = no_request();
+  return false;
+}
+
+InputError OpenTraceSource::no_request() const {
+  InputError error;
+  error.path = path_;
+  error.found = "no request";
+  error.expected = "at least one";
+  const auto leaves_out = [&](bool given, const char* flag) {
+    if (given) error.hint += std::string(error.hint.empty() ? "left out by " : ", ") + flag;
+  };
+  const TraceNotes& notes = input_->notes();
+  leaves_out(options_.start_ns.has_value(), "--start");
+  leaves_out(options_.end_ns.has_value(), "--end");
+  leaves_out(options_.shards > 1, "--shard");
+  leaves_out(notes.skipped > 0, "--on-error skip");
+  leaves_out(notes.dropped > 0, "--zero-output drop");
+  return error;
+}
+
 std::unique_ptr<RequestSource> OpenTraceSource::open_once() {
   if (!rows_) {
     Outcome<OpenedTrace> opened = open_rows(path_, options_.reader);

@@ -27,14 +27,16 @@ struct TraceOptions {
   std::uint64_t repeat = 1;
 };
 
-/// A trace being read.
+/// A trace being read. One without a request is a mistake at its end.
 class OpenTraceSource final : public RequestSource {
  public:
   OpenTraceSource(std::string path, TraceOptions options)
       : path_(std::move(path)), options_(std::move(options)) {}
 
-  bool next(TraceRequest& request) override { return source_->next(request); }
-  const std::optional<InputError>& error() const override { return source_->error(); }
+  bool next(TraceRequest& request) override;
+  const std::optional<InputError>& error() const override {
+    return empty_ ? empty_ : source_->error();
+  }
   std::uint32_t id_block() const override { return source_->id_block(); }
 
   const TraceFormat& format() const { return *format_; }
@@ -46,6 +48,7 @@ class OpenTraceSource final : public RequestSource {
 
  private:
   std::unique_ptr<RequestSource> open_once();
+  InputError no_request() const;
 
   std::string path_;
   TraceOptions options_;
@@ -53,6 +56,8 @@ class OpenTraceSource final : public RequestSource {
   std::unique_ptr<RowReader> rows_;    // opened and not yet used
   const TraceInput* input_ = nullptr;  // inside source_, of the first time
   std::unique_ptr<RequestSource> source_;
+  bool any_ = false;                 // a request was passed on
+  std::optional<InputError> empty_;  // none was
 };
 
 /// Opens a trace of any format. It must have a request: a mistake in the first is one here.

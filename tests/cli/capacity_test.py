@@ -89,6 +89,16 @@ def offered_rate(suite):
                     f"{one['requests_per_second']} {rate}")
 
 
+def part_of_a_trace(suite):
+    """The runs are those of the part that the flags leave, and progress is told on a terminal alone."""
+    part = ["--limit", "200", "--start", "2"]
+    found, said = capacity(suite, "--slo", "p99_ttft_ms<=600", *part)
+    alone = json.loads(suite.run("run", "head.csv", *part, "--set", BASE[0], "--set", BASE[1], "--set",
+                                 found["best"]["setting"], "--format", "json").out)
+    suite.check("a part of a trace has a capacity", alone["requests"] == 200 and said.err == "" and
+                found["best"]["digest"] == alone["digest"], said.err)
+
+
 def memory_agrees_with_all(suite):
     found, said = capacity(suite, "--slo", "preemptions==0", "--vary", "memory", "--tolerance", "0.001%")
     suite.check("a pool is found", said.status == 0 and found["verdict"] == "found", said.err)
@@ -156,6 +166,7 @@ def main():
     rate_agrees_with_grid(suite, 600)
     rate_agrees_with_grid(suite, 2000)
     offered_rate(suite)
+    part_of_a_trace(suite)
     memory_agrees_with_all(suite)
     verdicts(suite)
     bad_input(suite)

@@ -139,6 +139,8 @@ def trace_commands(suite):
     suite.check("trace info counts prompt tokens", info["prompt_tokens"]["total"] == 22361870, str(info))
     suite.check("trace info counts output tokens", info["output_tokens"]["total"] == 4088665, str(info))
     suite.check("trace info knows the longest prompt", info["prompt_tokens"]["max"] == 14050, str(info))
+    suite.check("trace info's rate is that of the gaps", abs(info["request_rate"] * info["span_s"] - 19365) < 0.01,
+                str(info))
     text = suite.run("trace", "info", CONVERSATION)
     suite.check("trace info prints a table", "Requests:                19366\n" in text.out, text.out)
 
@@ -254,6 +256,53 @@ def never(suite):
     suite.check("a prompt larger than the pool is answered NEVER, the rest runs",
                 result.status == 0 and found["rejected_never"] == 1 and found["completed"] == 1,
                 result.out)
+    suite.check("and is not passed over in silence", "note: 1 of 2 requests can never run" in result.err and
+                "The first is request 0\n" in result.err, result.err)
+
+
+def nothing_to_run(suite):
+    """A trace of which nothing is left is a mistake of every command that reads one, in memory or not."""
+    trace = suite.write("n.csv", HEADER + ROW * 2)
+    for words in (["run"], ["trace", "info"], ["trace", "head"], ["trace", "convert"],
+                  ["capacity", "--slo", "p99_ttft_ms<=1"]):
+        for name, text in ((trace, ""), ("-", HEADER + ROW)):
+            done = suite.run(*words, name, "--start", "9", input=text.encode())
+            suite.check(f"{words[:2]} of no request from {name}", done.status == 1 and done.out == "" and
+                        "found no request, expected at least one (left out by --start)" in done.err,
+                        f"{done.status} {done.err}")
+
+
+def too_long(suite):
+    """2 x 4 x 10^9 s are more than half of 2^63 ns, in every command that runs a trace."""
+    trace = suite.write("far.csv", "arrival_ms,prompt,output\n0,10,2\n4000000000000,10,2\n")
+    for words in (["run"], ["capacity", "--slo", "p99_ttft_ms<=1"], ["check", "--require", "verdict==ok"],
+                  ["sweep", "-L", "engine.block_size=16,32", "--trace"]):
+        done = suite.run(*words, trace, "--set", "workload.time_scale=2")
+        suite.check(f"{words[0]} of 8 x 10^9 s is refused", done.status == (2 if words[0] == "sweep" else 1) and
+                    "found an arrival 4000000000 s after the first" in done.out + done.err, done.out + done.err)
+
+
+def without_effect(suite):
+    """A block without a known size moves in no time, which a bandwidth does not change."""
+    trace = suite.write("b.csv", HEADER + ROW)
+    store = ["--set", "prefix.reuse=on", "--set", "store.host_blocks=9", "--set", "store.bandwidth_gb_s=5"]
+    done = suite.run("run", trace, *store)
+    suite.check("a bandwidth of unknown bytes is noted", done.status == 0 and
+                "store.bandwidth_gb_s is without effect" in done.err, done.err)
+    done = suite.run("run", trace, *store, "--config", ROOT / "configs/models/llama_3_1_8b.json")
+    suite.check("of known ones it is not", done.status == 0 and "without effect" not in done.err, done.err)
+
+
+def wrong_places(suite):
+    """What new users typed."""
+    for words, said in (
+            (["run", ROOT / "configs/runs/default.json"], "found a configuration, expected a scenario (--config takes it"),
+            (["run", "t", "--goodput"], "--goodput: found no value, expected METRIC:MS\n"),
+            (["run", "t", "--set", "prefix.reuse=yes"], 'found "yes", expected "off" or "on"\n'),
+            (["run", "t", "--set", "engine.blok=1"], "(did you mean engine.block_size?)"),
+            (["run", "t", "--start", "5", "--end", "5"], "found --start 5 and --end 5, expected the first to be less")):
+        done = suite.run(*words)
+        suite.check(f"{words[1:]} is told what to do", done.status in (1, 2) and said in done.err, done.err)
 
 
 def goodput(suite):
@@ -396,6 +445,10 @@ def main():
     help_and_schema(suite)
     replay(suite)
     never(suite)
+    nothing_to_run(suite)
+    too_long(suite)
+    without_effect(suite)
+    wrong_places(suite)
     goodput(suite)
     windows(suite)
     why(suite)

@@ -31,9 +31,11 @@ class Suite:
         self.scratch = pathlib.Path(self._scratch.name)
 
     def run(self, *args, **options):
-        """Runs the program in the scratch directory."""
+        """Runs the program in the scratch directory; `input` is what it reads from its standard input."""
+        if "input" not in options:
+            options["stdin"] = subprocess.DEVNULL
         done = subprocess.run([self.program, *map(str, args)], cwd=self.scratch, check=False,
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT_S, **options)
+                              capture_output=True, timeout=TIMEOUT_S, **options)
         return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def write(self, name, content):

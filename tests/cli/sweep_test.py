@@ -66,6 +66,12 @@ def grid_and_linked(suite, trace):
     suite.check("flags say a grid too", len(listed["cells"]) == 12 and
                 listed["cells"][1]["settings"] == {"engine.block_size": "16", "engine.max_num_seqs": "16"},
                 said.err)
+    two = ["--trace", trace, "-L", "engine.block_size=16,32"]
+    cut, said = sweep(suite, *two, "--limit", "50", "--start", "1.5")
+    alone = json.loads(suite.run("run", trace, "--set", "engine.block_size=32", "--limit", "50", "--start", "1.5",
+                                 "--format", "json").out)
+    suite.check("a sweep takes a part of its traces", cut["cells"][1]["figures"]["digest"] == alone["digest"]
+                and alone["requests"] == 50, said.err)
     suite.write("list.json", json.dumps({
         "traces": [trace], "list": [{"engine.block_size": 32, "engine.max_num_seqs": 64}, {},
                                     {"engine.free_order": "lifo"}]}))

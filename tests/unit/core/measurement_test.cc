@@ -227,7 +227,8 @@ TEST_CASE("timeline: a request that can never run says so, one that never arrive
   REQUIRE(never.events().size() == 2);
   CHECK(never.events()[1].kind == TimelineEvent::Kind::kNever);
   const std::string text = timeline_text(never, Provenance{});
-  CHECK(text.find("NEVER: no pool of this size can hold it\nWaited 0.000000 s\n") !=
+  CHECK(text.find(
+            "NEVER: this pool or engine.max_model_len is too small for it\nWaited 0.000000 s\n") !=
         std::string::npos);
 }
 

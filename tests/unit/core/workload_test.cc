@@ -9,6 +9,7 @@
 
 #include "sim/config/parse.h"
 #include "sim/core/simulate.h"
+#include "sim/core/trace_span.h"
 
 namespace pinfold::sim {
 namespace {
@@ -295,6 +296,26 @@ TEST_CASE("faults and costs: delays of copies, and the host's own time") {
   CHECK(run({request(0, 4, 10)}, {"engine.overlap=0", "cost.plan_us=200"}).duration_ns == 12 * kMs);
   CHECK(run({request(0, 4, 10)}, {"engine.overlap=1", "cost.plan_us=200"}).duration_ns ==
         10 * kMs + kMs / 5);
+}
+
+// Half of 2^63 ns are 4,611,686,018 s; a time scale of 1,000 brings 4,611,687 s beyond it.
+TEST_CASE("simulated time: arrivals and aborts beyond half of 63 bits are refused") {
+  const RunConfig config = config_of({"workload.time_scale=1000"});
+  const auto span_of = [&](std::int64_t arrival_s, std::int64_t abort_s) {
+    TraceRequest asked = request(arrival_s * 1000, 4, 1);
+    if (abort_s > 0) asked.abort_ns = abort_s * 1000 * kMs;
+    const auto error = check_span(Trace{.name = "t", .requests = {asked}}, config);
+    return error ? error->found : std::string("fits");
+  };
+  CHECK(span_of(4'611'686, 0) == "fits");
+  CHECK(span_of(4'611'687, 0) ==
+        "an arrival 4611687 s after the first arrival, times workload.time_scale");
+  CHECK(span_of(0, 4'611'686) == "fits");
+  CHECK(span_of(1, 4'611'687) ==
+        "an abort 4611687 s after the first arrival, times workload.time_scale");
+  // What nobody refused fails loudly instead of wrapping around.
+  const Trace trace{.name = "t", .requests = {request(0, 4, 1), request(5'000'000'000, 4, 1)}};
+  CHECK(simulate(trace, config, {}).verdict == Verdict::kViolation);
 }
 
 }  // namespace

@@ -39,6 +39,17 @@ TEST_CASE("closest word: the nearest wins, of equal ones the first") {
   CHECK(closest_word("tence", kWords) == "fence");
 }
 
+TEST_CASE("closest word: a beginning of four letters, with one wrong at most") {
+  constexpr std::array<std::string_view, 3> kWords{"blo", "block_size", "blocks"};
+  CHECK(closest_beginning("blok", kWords) == "block_size");
+  CHECK(closest_beginning("block", kWords) == "block_size");
+  CHECK(closest_beginning("blo", kWords) == std::nullopt);
+  CHECK(closest_beginning("bolc", kWords) == "block_size");  // a swap is one
+  CHECK(closest_beginning("bulk", kWords) == std::nullopt);
+  CHECK(closest_beginning("blocks", std::span(kWords).last(1)) ==
+        std::nullopt);  // that is the word
+}
+
 TEST_CASE("input error: the parts that are known") {
   InputError error;
   error.path = "a.csv";
