@@ -229,6 +229,11 @@ std::optional<InputError> check_row(const TableSchema& schema, std::uint64_t row
       return error;
     }
   }
+  if (request.abort_ns < request.arrival_ns) {
+    error.found = "an abort before the arrival";
+    error.expected = "one from the arrival on, on the same clock";
+    return error;
+  }
   if (request.fork_of != kNoRequest && request.fork_of >= row) {
     error.found = fmt::format("a fork of request {} in request {}", request.fork_of, row);
     error.expected = "a request before it, the first being 0";
