@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,9 @@ pinfold_status guarded(Object* object, Call call) {
   } catch (const pinfold::InvariantViolation& violation) {
     object->error = violation.what();
     return PINFOLD_VIOLATION;
+  } catch (const std::length_error&) {
+    object->error = "count: more than a list can hold";
+    return PINFOLD_BAD_ARGUMENT;
   } catch (const std::bad_alloc&) {
     return PINFOLD_NO_MEMORY;
   }

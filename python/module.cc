@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/cli/capacity_command.h"
 #include "sim/cli/config_flags.h"
 #include "sim/cli/explore_command.h"
 #include "sim/cli/flag_value.h"
@@ -27,8 +28,11 @@
 #include "sim/core/cost_provenance.h"
 #include "sim/core/simulate.h"
 #include "sim/core/trace_span.h"
+#include "sim/report/capacity_report.h"
 #include "sim/report/run_report.h"
 #include "sim/report/version.h"
+#include "sim/sweep/capacity.h"
+#include "sim/sweep/requirement.h"
 #include "sim/sweep/run_tasks.h"
 #include "sim/sweep/sweep_store.h"
 #include "sim/trace/trace_digest.h"
@@ -303,6 +307,31 @@ Printed sweep(const SweepCommand& asked, const std::optional<py::function>& comp
   return {static_cast<int>(code), out.str(), err.str()};
 }
 
+/// What `pinfold capacity --format json` prints for a trace and a configuration that are loaded.
+std::string capacity(const std::shared_ptr<LoadedTrace>& trace, const RunConfig& config,
+                     const std::string& slo, bool memory, const std::string& tolerance) {
+  const py::gil_scoped_release release;
+  if (auto error = check_span(trace->trace, config)) throw TraceMistake(describe(*error));
+  const auto value_of = [](auto outcome) {
+    if (!outcome) throw ConfigMistake(describe(outcome.error()));
+    return std::move(outcome.value());
+  };
+  CapacityQuestion question;
+  question.vary = memory ? CapacityOf::kMemory : CapacityOf::kRate;
+  question.requirements = value_of(parse_requirements(slo, "slo"));
+  question.tolerance = value_of(parse_tolerance(tolerance));
+  ConfigSources base;
+  base.documents.push_back({"config", value_of(parse_json(resolved_json(config), "config"))});
+  const CapacityResult result =
+      value_of(find_capacity(trace->trace, base, question, [](std::size_t) { check_signals(); }));
+  const Provenance provenance{.version = kVersion,
+                              .trace = trace->trace.name,
+                              .trace_digest = trace->digest,
+                              .config_digest = config_digest(config),
+                              .seed = config.seed};
+  return capacity_json(result, trace->trace, provenance);
+}
+
 Printed explored(const std::string& scenario, const std::vector<std::string>& overrides) {
   const py::gil_scoped_release release;
   ExploreCommand command;
@@ -396,6 +425,7 @@ PYBIND11_MODULE(_core, module) {
                command.format = SweepFormat::kJson;
                return sweep(command, compute);
              });
+  module.def("capacity", &capacity);
   module.def("explore", &explored);
 }
 

@@ -19,7 +19,7 @@ from pinfold import _core
 from pinfold.errors import ConfigError, Error, Stall, TraceError, Violation
 
 __all__ = ["Config", "ConfigError", "Error", "Result", "Stall", "Sweep", "Trace", "TraceError",
-           "Violation", "explore", "run", "sweep"]
+           "Violation", "capacity", "explore", "run", "sweep"]
 __version__ = _core.version
 
 
@@ -383,6 +383,18 @@ def sweep(file=None, *, traces=(), config=(), grid=None, seeds=None, hold=None, 
     if not out:
         raise _said(code, err)
     return Sweep(out)
+
+
+def capacity(trace, config=None, *, slo, vary="rate", tolerance="1%", **options):
+    """The largest request rate (or, with `vary="memory"`, the smallest pool) that meets objectives.
+
+    `slo` is text, as "p99_ttft_ms<=500,p99_tpot_ms<=50". Returns what `pinfold capacity --format json` prints as
+    a dict: "verdict" ("found", "none", "unbounded"), "best" and "failing", the two ends of the bracket, and "runs".
+    """
+    if vary not in ("rate", "memory"):
+        raise ConfigError(f"vary: found {vary!r}, expected 'rate' or 'memory'")
+    return json.loads(_core.capacity(_as_trace(trace)._core, _as_config(config, options)._core, slo,
+                                     vary == "memory", tolerance))
 
 
 def explore(scenario, **options):

@@ -110,10 +110,23 @@ def test_trace_options_are_the_flags(program, small, tmp_path):
     assert half.digest == json.loads(expected)["trace_digest"]
 
 
+@pytest.mark.parametrize("vary", ["rate", "memory"])
+def test_capacity_is_the_programs(program, small, vary):
+    slo = "p99_ttft_ms<=100" if vary == "rate" else "preemptions==0"
+    expected = printed(program, "capacity", small, "--slo", slo, "--vary", vary, "--limit", "30",
+                       "--set", "engine.num_blocks=300", "--format", "json").stdout
+    found = pinfold.capacity(pinfold.Trace(small, limit=30), slo=slo, vary=vary, num_blocks=300)
+    assert found == json.loads(expected) and found["verdict"] == "found" and found["runs"]
+    with pytest.raises(pinfold.ConfigError, match="slo: .*p99_ttf"):
+        pinfold.capacity(small, slo="p99_ttf<=5")
+    with pytest.raises(pinfold.ConfigError, match="a percentage"):
+        pinfold.capacity(small, slo=slo, tolerance="1")
+
+
 @pytest.mark.parametrize("options, word", [
     ({"shard": (3, 2)}, "shard: found \"3/2\""),
     ({"start": -1}, "start: found \"-1.000000000\""),
-    ({"on_unordered": "sorted"}, "on_unordered: found \"sorted\".*did you mean sort"),
+    ({"on_unordered": "sorted"}, "on_unordered: found \"sorted\", expected one of error, sort, segments"),
     ({"limit": 0}, "limit: found \"0\""),
 ])
 def test_trace_options_that_are_wrong(small, options, word):

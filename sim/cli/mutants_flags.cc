@@ -28,7 +28,7 @@ namespace {
   arguments.push_back(nullptr);
   ::execv(path.c_str(), arguments.data());
   return fail(std::cerr, ExitCode::kDataError,
-              path + ": cannot be started; the build makes it beside this program");
+              path + ": cannot be started; `./dev build` makes it beside this program");
 }
 
 class Mutants final : public Command {

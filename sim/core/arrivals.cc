@@ -86,7 +86,8 @@ void Arrivals::complete(Arrival& arrival) {
   std::int64_t abort_ns = kNeverNs;
   if (asked.abort_ns != kNeverNs) {
     // As long after the arrival as in the trace, whenever the request arrives here.
-    abort_ns = arrival.at_ns + scaled(std::max(asked.abort_ns - asked.arrival_ns, std::int64_t{0}));
+    PINFOLD_CHECK(asked.abort_ns >= asked.arrival_ns, "trace", "nobody gives up before arriving");
+    abort_ns = arrival.at_ns + scaled(asked.abort_ns - asked.arrival_ns);
   } else if (drawn(Stream::kAbort, workload.abort_permille)) {
     abort_ns = arrival.at_ns +
                static_cast<std::int64_t>(draw_below(config_.seed, Stream::kAbort, arrival.number, 1,

@@ -17,7 +17,7 @@ std::optional<InputError> check_span(const TraceRequest& request, const std::str
                                      const RunConfig& config) {
   constexpr std::int64_t kLongest = INT64_MAX / 2;
   const Rational scale = config.workload.time_scale;
-  const bool aborts = request.abort_ns != kNeverNs && request.abort_ns > request.arrival_ns;
+  const bool aborts = request.abort_ns != kNeverNs;
   const std::int64_t at_ns = aborts ? request.abort_ns : request.arrival_ns;
   const auto last_ns = static_cast<std::uint64_t>(at_ns);
   const Unsigned128 scaled_ns = Unsigned128{last_ns} * scale.numerator / scale.denominator;

@@ -80,6 +80,7 @@ std::optional<InputError> CsvRows::read_header(const Line& line) {
   const char* const start = rest.data();
   std::vector<std::string_view> names;
   std::vector<bool> seen(schema_.columns.size(), false);
+  std::vector<std::uint64_t> begins;  // of each in wanted_
   for (;;) {
     const std::size_t comma = rest.find(',');
     const std::string_view name = rest.substr(0, comma);
@@ -95,6 +96,7 @@ std::optional<InputError> CsvRows::read_header(const Line& line) {
       }
       seen[wanted] = true;
       wanted_.push_back({names.size(), wanted});
+      begins.push_back(column);
     }
     names.push_back(name);
     if (comma == std::string_view::npos) break;
@@ -104,6 +106,19 @@ std::optional<InputError> CsvRows::read_header(const Line& line) {
   for (std::size_t wanted = 0; wanted < schema_.columns.size(); ++wanted) {
     const TraceColumn& column = schema_.columns[wanted];
     if (column.required && !seen[wanted]) return missing_column(line, column, names);
+  }
+  for (const std::uint64_t group : alternatives(schema_)) {
+    const TraceColumn* first = nullptr;
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      if ((group & std::uint64_t{1} << wanted_[i].column) == 0) continue;
+      const TraceColumn& column = schema_.columns[wanted_[i].column];
+      if (first != nullptr) {
+        return at(line.number, begins[i],
+                  fmt::format("the columns {} and {}", first->name, column.name),
+                  "one of them, since both say the same");
+      }
+      first = &column;
+    }
   }
   fields_.resize(wanted_.size());
   bool arrival = false;
@@ -201,6 +216,9 @@ bool CsvRows::quick_date(const char*& at, std::int64_t& ns) const {
 std::optional<InputError> CsvRows::row(const Line& line, TraceRequest& request) {
   if (auto error = split(line)) return error;
   clear(request);
+  place_.line = line.number;
+  place_.column = 0;
+  place_.text = {};
   RowExtras extras;
   for (std::size_t i = 0; i < wanted_.size(); ++i) {
     const TraceColumn& column = schema_.columns[wanted_[i].column];
@@ -208,7 +226,10 @@ std::optional<InputError> CsvRows::row(const Line& line, TraceRequest& request) 
       return in_field(line, fields_[i], column, *error);
     }
     if (column.field != Field::kArrival) continue;
-    place_.line = line.number;
+    if (fields_[i].empty()) {
+      if (schema_.rule) continue;  // which works it out, or refuses it
+      return in_field(line, fields_[i], column, no_arrival());
+    }
     place_.column = static_cast<std::uint64_t>(fields_[i].data() - line.text.data()) + 1;
     place_.text = fields_[i];
     place_.name = column.name;

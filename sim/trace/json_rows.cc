@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -19,6 +20,7 @@ JsonRows::JsonRows(LineWindow lines, TableSchema schema, std::string path)
       path_(std::move(path)),
       walk_(std::make_unique<JsonWalk>()) {
   id_block_ = schema_.id_block;
+  alternatives_ = alternatives(schema_);
   PINFOLD_CHECK(schema_.columns.size() <= 64, "trace", "a format of more than 64 fields");
   for (std::size_t i = 0; i < schema_.columns.size(); ++i) {
     if (schema_.columns[i].required) required_ |= std::uint64_t{1} << i;
@@ -169,7 +171,10 @@ void JsonRows::read(const Line& line, TraceRequest& request, RowExtras& extras,
         break;
       }
     }
-    if (index == count) continue;
+    if (index == count) {
+      refuse_late_ids(raw);
+      continue;
+    }
     guess = index + 1 < count ? index + 1 : 0;
     const TraceColumn& column = schema_.columns[index];
     const std::uint64_t bit = std::uint64_t{1} << index;
@@ -211,8 +216,20 @@ void JsonRows::read(const Line& line, TraceRequest& request, RowExtras& extras,
   walk_->close();
 }
 
+/// Ids whose key the first line did not have would be passed over like any other key.
+void JsonRows::refuse_late_ids(const char* key) const {
+  const std::string_view begin = schema_.id_keys;
+  if (begin.empty() || std::strncmp(key, begin.data(), begin.size()) != 0) return;
+  const std::string name(key, std::strcspn(key, "\""));
+  throw JsonTraceMistake{key,
+                         {},
+                         fmt::format("the key {}", in_quotes(name)),
+                         "the keys of prefix ids in the first line",
+                         fmt::format("it may have {}: [] there", in_quotes(name))};
+}
+
 /// What must hold once all keys have been read.
-void JsonRows::finish(TraceRequest& request, const RowExtras& extras, std::uint64_t seen) const {
+void JsonRows::finish(TraceRequest& request, const RowExtras& extras, std::uint64_t seen) {
   const std::size_t count = schema_.columns.size();
   if ((seen & required_) != required_) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -223,6 +240,25 @@ void JsonRows::finish(TraceRequest& request, const RowExtras& extras, std::uint6
                              fmt::format("{} in every line", required_columns(schema_)),
                              {}};
     }
+  }
+  for (const std::uint64_t group : alternatives_) {
+    const std::uint64_t both = seen & group;
+    if (std::popcount(both) < 2) continue;
+    const auto name = [&](std::uint64_t bits) {
+      return in_quotes(schema_.columns[static_cast<std::size_t>(std::countr_zero(bits))].name);
+    };
+    throw JsonTraceMistake{nullptr,
+                           {},
+                           fmt::format("{} and {}", name(both), name(both & (both - 1))),
+                           "one of them, since both say the same",
+                           {}};
+  }
+  if (!schema_.rule) {
+    if (arrivals_.value_or(extras.has_arrival) != extras.has_arrival) {
+      const InputError wrong = extras.has_arrival ? first_arrival() : no_arrival();
+      throw JsonTraceMistake{nullptr, {}, wrong.found, wrong.expected, wrong.hint};
+    }
+    arrivals_ = extras.has_arrival;
   }
   if (extras.prefix != 0) {
     if (auto wrong = add_prefix(request, extras)) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,13 +27,16 @@ class JsonRows final : public RowReader {
                    RowExtras& extras);
   bool quick_ids(const char*& at, TraceRequest& request);
   void read(const Line& line, TraceRequest& request, RowExtras& extras, std::uint64_t& seen);
-  void finish(TraceRequest& request, const RowExtras& extras, std::uint64_t seen) const;
+  void refuse_late_ids(const char* key) const;
+  void finish(TraceRequest& request, const RowExtras& extras, std::uint64_t seen);
 
   LineWindow lines_;
   TableSchema schema_;
   std::string path_;
   std::unique_ptr<JsonWalk> walk_;
-  std::uint64_t required_ = 0;  // a bit for each column that must be there
+  std::uint64_t required_ = 0;               // a bit for each column that must be there
+  std::vector<std::uint64_t> alternatives_;  // bits of columns of which a row has one
+  std::optional<bool> arrivals_;             // whether the rows have one, as the first says
   std::uint64_t rows_ = 0;
   bool quick_ = true;               // no name is longer than the window's padding
   std::vector<std::uint64_t> ids_;  // of the row being read the quick way

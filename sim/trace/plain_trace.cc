@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/trace/closest_word.h"
@@ -59,12 +60,22 @@ void require(TableSchema& schema, Field field, const char* name) {
 }  // namespace
 
 Outcome<TableSchema> plain_trace(std::span<const std::string_view> header) {
-  TableSchema schema{.format = "plain", .columns = {}};
+  TableSchema schema{.format = "plain", .columns = {}, .id_keys = kPrefixIds};
   // All names, since a line may have keys that the first has not.
   for (const Name& name : kNames) add(schema, name.text, name.text);
+  std::string_view ids;
   for (const std::string_view name : header) {
-    if (!name.starts_with(kPrefixIds) || add(schema, name, name)) continue;
+    if (!name.starts_with(kPrefixIds)) continue;
     InputError error;
+    if (!ids.empty() && ids != name) {  // the same one again is its reader's to refuse
+      error.found = fmt::format("{} and {}", in_quotes(ids), in_quotes(name));
+      error.expected = "one of them, since both say the same";
+      return error;
+    }
+    if (!ids.empty() || add(schema, name, name)) {
+      ids = name;
+      continue;
+    }
     error.found = "the column " + in_quotes(name);
     error.expected =
         fmt::format("{}N, each id for N tokens from 1 to {}", kPrefixIds, kIdBlockMost);
@@ -76,7 +87,19 @@ Outcome<TableSchema> plain_trace(std::span<const std::string_view> header) {
 Outcome<TableSchema> plain_trace(std::span<const ColumnName> columns) {
   TableSchema schema{.format = "plain", .columns = {}};
   for (const ColumnName& column : columns) {
-    if (add(schema, column.name, column.column)) continue;
+    if (add(schema, column.name, column.column)) {
+      const TraceColumn& added = schema.columns.back();
+      const TraceColumn& first =
+          *std::find_if(schema.columns.begin(), schema.columns.end(),
+                        [&](const TraceColumn& other) { return other.field == added.field; });
+      if (&first == &added) continue;
+      InputError error;
+      error.path = "--columns";
+      error.found = fmt::format("the columns {} and {} for one field", in_quotes(first.name),
+                                in_quotes(added.name));
+      error.expected = "one of them";
+      return error;
+    }
     std::vector<std::string_view> known;
     for (const Name& name : kNames) known.push_back(name.text);
     known.push_back("prefix_ids_16");

@@ -119,11 +119,33 @@ std::optional<InputError> chat(const TraceColumn& column, std::string_view text,
 
 }  // namespace
 
+InputError no_arrival() { return mistake("no arrival", "one in every row, or in none"); }
+
+InputError first_arrival() {
+  return mistake("an arrival behind rows without one", "one in every row, or in none");
+}
+
 InputError too_late() {
   InputError error;
   error.found = "a turn more than 292 years after time 0";
   error.expected = "times from 0 to 292 years";
   return error;
+}
+
+std::vector<std::uint64_t> alternatives(const TableSchema& schema) {
+  std::vector<std::uint64_t> groups;
+  for (std::size_t first = 0; first < schema.columns.size(); ++first) {
+    std::uint64_t group = 0;
+    for (std::size_t i = 0; i < schema.columns.size(); ++i) {
+      if (schema.columns[i].field != schema.columns[first].field) continue;
+      if (i < first) break;  // has been looked at
+      group |= std::uint64_t{1} << i;
+    }
+    if (std::popcount(group) > 1 && schema.columns[first].field != Field::kText) {
+      groups.push_back(group);
+    }
+  }
+  return groups;
 }
 
 bool is_list(Field field) { return field == Field::kPrefixIds || field == Field::kAccepted; }
@@ -206,6 +228,11 @@ std::optional<InputError> check_row(const TableSchema& schema, std::uint64_t row
       error.hint = "--id-block says another block size";
       return error;
     }
+  }
+  if (request.abort_ns < request.arrival_ns) {
+    error.found = "an abort before the arrival";
+    error.expected = "one from the arrival on, on the same clock";
+    return error;
   }
   if (request.fork_of != kNoRequest && request.fork_of >= row) {
     error.found = fmt::format("a fork of request {} in request {}", request.fork_of, row);

@@ -78,7 +78,13 @@ struct TableSchema {
   std::uint32_t id_block = 0;
   IdRule id_rule = IdRule::kAny;
   RowRule rule{};
+  std::string_view
+      id_keys{};  // how keys of prefix ids begin that the first line had to show; empty: none
 };
+
+/// For each field that several columns can stand for, their bits: a row may have one of them. Texts may be
+/// in several places, none of which is counted.
+std::vector<std::uint64_t> alternatives(const TableSchema& schema);
 
 /// Fields that hold several numbers.
 bool is_list(Field field);
@@ -95,6 +101,11 @@ std::optional<InputError> add_prefix(TraceRequest& request, const RowExtras& ext
 /// the column's name in `key` where one is to blame.
 std::optional<InputError> check_row(const TableSchema& schema, std::uint64_t row,
                                     const TraceRequest& request, const RowExtras& extras);
+
+/// A row without an arrival among rows with one, and the other way round. No row has to have one: then all
+/// arrive at once.
+InputError no_arrival();
+InputError first_arrival();
 
 /// What a rule says of an arrival that no time holds.
 InputError too_late();

@@ -42,15 +42,15 @@ def processor_seconds():
     return used.ru_utime + used.ru_stime
 
 
-def end_after(program, seconds):
+def end_after(running, seconds):
     """Lets a started fuzzer run until it has used so many seconds of the processor, or has ended by itself."""
-    stat = pathlib.Path(f"/proc/{program.pid}/stat")
+    stat = pathlib.Path(f"/proc/{running.pid}/stat")
     ticks = os.sysconf("SC_CLK_TCK")
-    while program.poll() is None:
+    while running.poll() is None:
         # Fields 14 and 15, the user's and the system's ticks; the name before them is in parentheses.
         fields = stat.read_text().rpartition(")")[2].split()
         if int(fields[11]) + int(fields[12]) >= seconds * ticks:
-            program.send_signal(signal.SIGUSR1)  # libFuzzer ends after the current input
+            running.send_signal(signal.SIGUSR1)  # libFuzzer ends after the current input
             return
         time.sleep(0.5)
 
@@ -70,8 +70,8 @@ def fuzz(build, target, seconds, keep):
         start, used = time.monotonic(), processor_seconds()
         log = pathlib.Path(scratch + ".log")
         with log.open("w") as output, subprocess.Popen(command, stdout=output, stderr=output, env=os.environ | {
-                "ASAN_OPTIONS": "quarantine_size_mb=8"}) as program:
-            end_after(program, seconds)
+                "ASAN_OPTIONS": "quarantine_size_mb=8"}) as running:
+            end_after(running, seconds)
         printed = log.read_text(errors="replace")
         log.unlink()
         took, used = time.monotonic() - start, processor_seconds() - used
@@ -84,7 +84,7 @@ def fuzz(build, target, seconds, keep):
     tried, edges, corpus, size = status[-1] if status else ("0", "0", "0", "0b")
     print(f"{target:10} {edges:>6} edges, corpus {before} -> {corpus} ({size}), {tried} inputs in {took:.0f} s "
           f"({used:.0f} s of the processor)", flush=True)
-    if program.returncode == 0:
+    if running.returncode == 0:
         return True
     print(printed[-4000:])
     print(f"{target}: found something; the inputs are in {found}", flush=True)

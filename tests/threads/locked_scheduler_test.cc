@@ -196,6 +196,108 @@ TEST_CASE("locked scheduler: a snapshot keeps its table when the sequence has go
   CHECK(snapshot->view.table.empty());
 }
 
+TEST_CASE("locked scheduler: each transfer is taken once, and a lost one is lost") {
+  // Nine tokens, blocks of four, boundaries at four: blocks 1 and 2 are saved under ticket 1.
+  SchedulerOptions options = tight_options(0);
+  options.state = Switch::kOff;
+  options.state_ids = 1;
+  options.reuse = Switch::kOn;
+  options.host_block_ids = 9;
+  options.store_interval = TokenCount(4);
+  LockedScheduler scheduler(options);
+  RequestSpec spec;
+  spec.prompt = TokenCount(9);
+  spec.limit = TokenCount(1);
+  const std::vector<std::uint64_t> keys{7, 8};
+  scheduler.add(spec, {keys, TokenCount(0), 0});
+  StepPlan plan;
+  scheduler.plan_step(plan);
+  scheduler.on_step_complete({plan.step, false, nullptr, 0});
+  const std::vector<Transfer> taken = scheduler.take_transfers();
+  REQUIRE(taken.size() == 2);
+  CHECK(taken[0].device == BlockId{1});
+  CHECK(taken[1].device == BlockId{2});
+  CHECK(scheduler.take_transfers().empty());
+  scheduler.on_lost(Lane::kDeviceToHost, taken[0].ticket);
+  CHECK(scheduler.stats().saves_lost == 2);
+  CHECK(scheduler.stats().saved_blocks == 0);
+  CHECK(scheduler.nothing_pending());
+}
+
+TEST_CASE("locked scheduler: every verb answers as the scheduler behind it") {
+  // U = 4, B = 4, of keys so that forks can be told what they hold: A runs, B waits as A's fork for a block
+  // that C has, D waits for blocks. C's abort parks its block behind step 2.
+  SchedulerOptions options = tight_options(0);
+  options.block_ids = 5;
+  options.state = Switch::kOff;
+  options.state_ids = 1;
+  options.reuse = Switch::kOn;
+  LockedScheduler locked(options);
+  Scheduler plain(options);
+  const std::vector<std::uint64_t> keys{7, 8, 9};
+  const PromptKeys told{keys, TokenCount(0), 0};
+  RequestSpec spec;
+  spec.limit = TokenCount(9);
+  StepPlan plan;
+  StepPlan twin;
+  const auto same = [&] {
+    CHECK(locked.running() == plain.running());
+    CHECK(locked.waiting() == plain.waiting());
+    CHECK(locked.waiting_forks() == plain.waiting_forks());
+    CHECK(locked.explain_wait().size() == plain.explain_wait().size());
+    CHECK(locked.unfinished() == plain.unfinished());
+    CHECK(locked.nothing_pending() == plain.nothing_pending());
+    CHECK(locked.state_hash() == plain.state_hash());
+    CHECK(locked.options().block_ids == 5);
+    CHECK(locked.stats().forks == plain.stats().forks);
+    const Pool& blocks = plain.pools().blocks();
+    const PoolCounts counts = locked.pool(PoolKind::kBlocks);
+    CHECK(counts.usable == blocks.usable());
+    CHECK(counts.available == blocks.available());
+    CHECK(counts.owned == blocks.owned());
+    CHECK(counts.parked == blocks.parked());
+  };
+  const auto step = [&] {
+    std::size_t chunks = 0;
+    locked.plan_step(plan, [&](const Scheduler& inside) {
+      chunks = plan.chunks.size();
+      CHECK(inside.planned() == plan.step);
+    });
+    plain.plan_step(twin);
+    CHECK(chunks == twin.chunks.size());
+    same();
+  };
+  spec.prompt = TokenCount(6);
+  locked.add(spec);
+  plain.add(SequenceId{0}, spec);
+  spec.prompt = TokenCount(4);
+  locked.add(spec);
+  plain.add(SequenceId{1}, spec);
+  step();
+  locked.on_step_complete({plan.step, false, nullptr, 0});
+  plain.on_step_complete({plan.step, false, nullptr, 0});
+  spec.prompt = TokenCount(9);
+  locked.fork(SequenceId{0}, spec, told);
+  plain.fork(SequenceId{0}, SequenceId{2}, spec, told);
+  locked.add(spec);
+  plain.add(SequenceId{3}, spec);
+  same();
+  step();
+  CHECK(locked.waiting_forks().size() == 1);
+  CHECK(locked.waiting().size() == 1);
+  CHECK(locked.running().size() == 2);
+  CHECK(locked.abort(SequenceId{1}));
+  plain.abort(SequenceId{1});
+  same();
+  CHECK(locked.pool(PoolKind::kBlocks).parked > BlockCount(0));
+  CHECK_FALSE(locked.nothing_pending());
+  locked.abort(SequenceId{0});
+  locked.abort(SequenceId{2});
+  locked.abort(SequenceId{3});
+  CHECK(locked.unfinished() == 0);
+  CHECK_FALSE(locked.nothing_pending());  // step 2 has not come back
+}
+
 TEST_CASE("locked scheduler: ids are given in the order of arrival, a refused one is used up") {
   LockedScheduler scheduler(tight_options(0));
   RequestSpec fits;

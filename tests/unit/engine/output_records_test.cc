@@ -208,6 +208,10 @@ TEST_CASE("output records (O11): the same handle twice in one list is detected a
   CHECK(broken_rule([&] { records.release_after(behind(4), twice); }) == "O11");
   records.sync(passed_upto(4));
   CHECK(lives.destroyed == 1);
+  // A handle before a faulty one stays queued.
+  const std::array<RecordHandle, 2> faulty{make(records, lives, 2), handle};
+  CHECK(broken_rule([&] { records.release_after(behind(5), faulty); }) == "O11");
+  CHECK(records.releasing() == 1);
 }
 
 TEST_CASE("output records (O11): a pool that goes destroys the records that are left") {

@@ -70,6 +70,7 @@ TEST_CASE("idle: FIFO goes by when the content was kept, and a hit does not rene
   Pool pool = pool_of(4, Eviction::kFifo);
   const std::vector<BlockId> table = take(pool, 4);
   keep_all(pool, {2, 1, 4, 3});
+  pool.keep(BlockId{2});  // a tail beside its whole content: it is as old as the first
   pool.release(table);
   CHECK(idle_text(pool) == "[2, 1, 4, 3]");
   pool.share(ids_of({2}));
@@ -132,6 +133,7 @@ TEST_CASE("index: a key under another parent, or for other rows, never hits") {
   CHECK(index.find(b, 8, 4) == kNoNode);
   CHECK(index.find(a, 8, 3) == kNoNode);
   CHECK(index.find(a, 9, 4) == kNoNode);
+  CHECK(index.find(a, 8, 4 + 64) == kNoNode);  // in the same one of 64 buckets
 }
 
 TEST_CASE("index: 10,000 contents in one tree are told apart, as their buckets are shared") {

@@ -187,6 +187,15 @@ TEST_CASE("pool: the peak is the most ids owned at once, sharing and parking not
   CHECK(pool.peak_owned() == BlockCount(4));
   CHECK(broken_rule([&] { static_cast<void>(take(pool, 2)); }) == "O3");
   CHECK(pool.peak_owned() == BlockCount(4));
+  // A hit on an idle id makes it owned again.
+  Pool kept({.ids = 3, .reuse = true});
+  static_cast<void>(take(kept, 1));
+  kept.keep(BlockId{1});
+  kept.release(ids_of({1}));
+  static_cast<void>(take(kept, 1));
+  CHECK(kept.peak_owned() == BlockCount(1));
+  kept.share(ids_of({1}));
+  CHECK(kept.peak_owned() == BlockCount(2));
 }
 
 TEST_CASE("pool: a copy is an independent value") {

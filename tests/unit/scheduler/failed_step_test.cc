@@ -231,6 +231,11 @@ TEST_CASE("failed step: twice in a row") {
   engine.fail_step();
   engine.fail_step();
   CHECK(engine.counts(kA) == "H 4 C 0 F 0");
+  std::string words;  // of the journal: 1 failed, 2 behind a failed one
+  for (const Record& record : engine.records()) {
+    if (record.verb == Verb::kResult) words += std::to_string(record.aux);
+  }
+  CHECK(words == "11");
   engine.drain();
   CHECK(engine.ends() == "0 limit 4");
   CHECK(engine.is_drained());
@@ -291,6 +296,90 @@ TEST_CASE("failed step (decision 9): a fork whose copies ran in an earlier step 
   CHECK(engine.stats().preemptions == 0);
   engine.drain();
   CHECK(engine.ends() == "1 limit 5; 0 limit 9");
+}
+
+TEST_CASE(
+    "failed step (O2, O9): several surplus blocks of a step behind it park in release order") {
+  // Prompt 4 in step 1, then rows of 1 + 5 in steps 2 and 3: max(5, 4 + 12) = 16 positions, [1, 2, 3, 4].
+  // Step 2 fails: max(5, 4) = 5 positions, [1, 2]; 3 and 4 park behind step 3, the last table entry first.
+  for (const ReleaseOrder order : {ReleaseOrder::kReverse, ReleaseOrder::kForward}) {
+    SchedulerOptions options = overlapped(engine_with(5, 4), 1);
+    options.draft_ids = 2;
+    options.release_order = order;
+    Engine engine(options);
+    engine.add(kA, hidden(4, 100, 5));
+    engine.step();
+    engine.step();
+    engine.plan();
+    CHECK(engine.table(kA) == "[1, 2, 3, 4]");
+    engine.fail_step();
+    CHECK(engine.table(kA) == "[1, 2]");
+    CHECK(engine.parked() == 2);
+    CHECK(engine.free_blocks() == "[5]");
+    engine.finish_step();
+    CHECK(engine.free_blocks() == (order == ReleaseOrder::kReverse ? "[5, 4, 3]" : "[5, 3, 4]"));
+    engine.abort(kA);
+  }
+}
+
+TEST_CASE("failed step (decision 9): a victim of a lost step is a late row no more") {
+  // B24 again: B is preempted with step 5 in flight, which fails. It comes back with eight rows in step 6,
+  // whose token is its fifth and last, is preempted by A's row 8 with that step in flight, and aborted
+  // there: it has ended, whatever step 6 yields.
+  Engine engine(overlapped(engine_with(4, 4), 1));
+  engine.add(kA, known(4, 8));
+  engine.add(kB, known(4, 5));
+  engine.steps(5);
+  engine.plan();
+  CHECK(engine.waiting() == "[1]");
+  engine.fail_step();
+  engine.plan();
+  CHECK(engine.chunks() == "1[0,8)!");
+  engine.plan();
+  CHECK(engine.waiting() == "[1]");
+  CHECK(engine.stats().preemptions == 2);
+  engine.abort(kB);
+  CHECK(engine.ends() == "1 aborted 4");
+  engine.finish_step();
+  CHECK(engine.ends() == "1 aborted 4");
+  engine.drain();
+  CHECK(engine.ends() == "1 aborted 4; 0 limit 8");
+  CHECK(engine.is_drained());
+}
+
+TEST_CASE(
+    "failed step (decision 5): without step fences surplus of a step behind it is free at once") {
+  // As above with one block of surplus, [3]: whoever takes it is queued behind the step that still writes.
+  SchedulerOptions options = overlapped(engine_with(4, 4), 1);
+  options.fence = FenceMode::kUnorderedWriters;
+  Engine engine(options);
+  engine.add(kA, known(7, 6));
+  engine.step();
+  engine.step();
+  engine.plan();
+  CHECK(engine.counts(kA) == "H 8 C 7 F 2");
+  CHECK(engine.table(kA) == "[1, 2, 3]");
+  engine.fail_step();
+  CHECK(engine.parked() == 0);
+  CHECK(engine.free_blocks() == "[4, 3]");
+  engine.drain();
+  CHECK(engine.is_drained());
+}
+
+TEST_CASE("failed step (decision 9): a fork without copies runs again, like any other") {
+  // C = 8, the end of a block, and no state: B shares [1, 2] and nothing of its own was to be filled.
+  Engine engine(engine_with(10, 4));
+  engine.add(kA, known(8, 4));
+  engine.step();
+  engine.fork(kA, kB, known(10, 3));
+  engine.plan();
+  CHECK(engine.copies() == "");
+  engine.fail_step();
+  CHECK(engine.running() == "[0, 1]");
+  CHECK(engine.stats().preemptions == 0);
+  CHECK(engine.counts(kB) == "H 10 C 8 F 0");
+  engine.drain();
+  CHECK(engine.is_drained());
 }
 
 }  // namespace

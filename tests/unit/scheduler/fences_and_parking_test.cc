@@ -223,6 +223,25 @@ TEST_CASE("fences (O9): a cloned slot parks as well, source and destination") {
   CHECK(engine.is_drained());
 }
 
+TEST_CASE("fences (O9): a cloned slot parks behind its copy also where no block is copied") {
+  // As above, but at a block's end: the clone is the step's only copy, and it writes into slot 2.
+  SchedulerOptions options = stateful_with(10, 4, 3);
+  options.fence = FenceMode::kUnorderedWriters;
+  options.overlap = 1;
+  Engine engine(options);
+  engine.add(kA, known(8, 9));
+  engine.plan();
+  engine.finish_step();
+  engine.fork(kA, kB, known(10, 5));
+  engine.plan();
+  CHECK(engine.copies() == "slot 1>2");
+  engine.abort(kB);
+  CHECK(engine.free_slots() == "[3]");
+  engine.pass_copies();
+  CHECK(engine.free_slots() == "[3, 2]");
+  engine.drain();
+}
+
 TEST_CASE("fences (O9): a release list is walked in release order, states first, then blocks") {
   // A(4) with five drafts reserves max(5, 5) + 5 = 10 positions, [1, 2, 3]; all are rejected: C = 5.
   // Its fork keeps block 1, copies 2>4 and needs 3 no longer: the list is slot 1 and blocks 2 and 3.
@@ -250,6 +269,28 @@ TEST_CASE("fences (O9): a release list is walked in release order, states first,
     CHECK(order_of_pools == std::vector{PoolKind::kStateSlots, PoolKind::kBlocks});
     CHECK(engine.free_blocks() ==
           (order == ReleaseOrder::kReverse ? "[5, 6, 3, 2]" : "[5, 6, 2, 3]"));
+  }
+}
+
+TEST_CASE("fences (O9): slots cloned by one step are let go in release order") {
+  // A and B are forked in one step, slots 1 and 2 are the sources; once both have gone, only the list has them.
+  for (const ReleaseOrder order : {ReleaseOrder::kReverse, ReleaseOrder::kForward}) {
+    SchedulerOptions options = stateful_with(10, 4, 5);
+    options.fence = FenceMode::kUnorderedWriters;
+    options.release_order = order;
+    Engine engine(options);
+    engine.add(kA, known(4, 9));
+    engine.add(kB, known(4, 9));
+    engine.step();
+    engine.fork(kA, kC, known(5, 5));
+    engine.fork(kB, kD, known(5, 5));
+    engine.plan();
+    CHECK(engine.copies() == "slot 1>3 slot 2>4");
+    engine.abort(kA);
+    engine.abort(kB);
+    engine.pass_copies();
+    CHECK(engine.free_slots() == (order == ReleaseOrder::kReverse ? "[5, 2, 1]" : "[5, 1, 2]"));
+    engine.drain();
   }
 }
 

@@ -278,6 +278,7 @@ TEST_CASE("prompt fork: the run limit makes a fork wait without a LATER") {
   engine.fork(kA, kB, known(10, 1));
   engine.plan();
   CHECK(engine.forks() == "[1]");
+  CHECK(engine.last_plan().cause == Cause::kFork);  // nobody waits behind it, but it waits
   CHECK(engine.why(kB) == "run limit");
   CHECK(engine.stats().answered_later == 0);
   engine.finish_step();
@@ -336,6 +337,11 @@ TEST_CASE("prompt fork (decision 1): max_model_len clips a fork's limit") {
   engine.fork(kA, kB, hidden(10, 100));
   engine.drain();
   CHECK(engine.ends() == "0 limit 2; 1 limit 3");
+  // A known output is clipped before it is measured: up to position 12, the thirteenth, it takes four blocks.
+  options.max_model_len = TokenCount(13);
+  options.block_ids = 4;
+  Engine small = with_parent(options, 6, 2);
+  CHECK(small.fork(kA, kB, known(10, 100)) == Answer::kNever);
 }
 
 TEST_CASE("prompt fork (O3): a prompt that exceeds the pool or the model is NEVER") {
@@ -347,6 +353,54 @@ TEST_CASE("prompt fork (O3): a prompt that exceeds the pool or the model is NEVE
   Engine other = with_parent(engine_with(4, 4), 6, 3);
   CHECK(other.fork(kA, kB, known(17, 1)) == Answer::kNever);
   CHECK(other.fork(kA, kC, known(16, 1)) == Answer::kOk);
+}
+
+TEST_CASE(
+    "prompt fork (decision 7): a fork that outgrew the pool while it settled frees its parent at "
+    "once") {
+  // U = 3, B = 4, overlap 1. B asks for eight tokens more at C = 4: 5 + 8 - 1 = 12 positions, three blocks.
+  // A's row in flight settles C at 5: 13 positions, NEVER. Nothing is pending then, so an empty plan would
+  // be a stall; but A runs again.
+  SchedulerOptions options = stateful_with(3, 4, 2);
+  options.overlap = 1;
+  Engine engine(options);
+  engine.add(kA, known(4, 5));
+  engine.step();
+  engine.step();
+  CHECK(engine.counts(kA) == "H 5 C 4 F 1");
+  engine.fork(kA, kB, known(1, 8));
+  CHECK(engine.plan().empty);
+  CHECK(engine.phase(kB) == "settling");
+  engine.finish_step();
+  engine.plan();
+  CHECK(engine.ends() == "1 never 0");
+  CHECK_FALSE(engine.last_plan().empty);
+  CHECK(engine.in_step(kA));
+  engine.drain();
+  CHECK(engine.ends() == "1 never 0; 0 limit 5");
+}
+
+TEST_CASE("prompt fork: a parent whose settled state has no owner's count to spare runs again") {
+  // With A 65,534 forks make 65,535 owners of its one block and its slot, as many as 16 bits count. All are
+  // asked for before any of them pins; the 65,535th cannot share, and is nobody's reason to wait.
+  SchedulerOptions options = stateful_with(4, 4, 2);
+  options.overlap = 1;
+  constexpr std::uint32_t kForks = 65'534;
+  Scheduler scheduler(options);
+  StepPlan plan;
+  scheduler.add(kA, known(2, 9));
+  scheduler.plan_step(plan);
+  scheduler.on_step_complete({plan.step, false, nullptr, 0});
+  scheduler.plan_step(plan);
+  for (std::uint32_t id = 1; id <= kForks + 1; ++id)
+    scheduler.fork(kA, SequenceId{id}, known(9, 1));
+  scheduler.on_step_complete({plan.step, false, nullptr, 0});
+  scheduler.plan_step(plan);
+  CHECK(scheduler.stats().forks_missed == 1);
+  CHECK(scheduler.waiting() == std::vector{SequenceId{kForks + 1}});
+  for (std::uint32_t id = 1; id <= kForks; ++id) scheduler.abort(SequenceId{id});
+  CHECK_FALSE(scheduler.view(kA).frozen);
+  scheduler.audit();
 }
 
 }  // namespace

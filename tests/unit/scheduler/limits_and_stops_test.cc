@@ -154,5 +154,33 @@ TEST_CASE("limits: an id that was refused is used up and unknown") {
   CHECK(broken_rule([&] { scheduler.add(kA, known(1, 1)); }) == "ids");
 }
 
+TEST_CASE("limits: are kept by rows that outlive many which leave early") {
+  // The fast path keeps a heap of last rows, and thins it out once it has more than 64 + 4 * rows entries. Six
+  // rows stay; 40 times four leave after three steps, long before their limits, which lie ahead of those of
+  // the six or behind them. A prompt of one token yields its n-th token in step n.
+  const std::uint32_t limits[] = {230, 220, 260, 250, 200, 270};
+  for (const std::uint32_t further : {0u, 300u}) {
+    SchedulerOptions options = engine_with(100, 16);
+    options.max_sequences = 10;
+    Engine engine(options);
+    std::uint32_t id = 0;
+    for (const std::uint32_t limit : limits) engine.add(SequenceId{id++}, known(1, limit));
+    for (std::uint32_t round = 0; round < 40; ++round) {
+      for (const std::uint32_t limit : {110u, 187u, 165u, 95u}) {
+        engine.add(SequenceId{id++}, hidden(1, limit + further));
+      }
+      engine.steps(3);
+      for (std::uint32_t n = 1; n <= 4; ++n) engine.abort(SequenceId{id - n});
+    }
+    for (std::uint32_t step = 121; step <= 270; ++step) {
+      engine.step();
+      for (std::uint32_t n = 0; n < 6; ++n) {
+        REQUIRE(engine.knows(SequenceId{n}) == (limits[n] > step));
+      }
+    }
+    CHECK(engine.is_drained());
+  }
+}
+
 }  // namespace
 }  // namespace pinfold::test

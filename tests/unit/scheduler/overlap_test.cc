@@ -140,5 +140,17 @@ TEST_CASE("overlap: the same tokens and blocks at any overlap where the output i
   }
 }
 
+TEST_CASE("overlap: a view names the last step planned, also of a row that no step visits") {
+  SchedulerOptions options = engine_with(10, 16);
+  options.overlap = 1;
+  Engine engine(options);
+  engine.add(kA, known(1, 9));
+  for (std::uint64_t step = 1; step <= 6; ++step) {
+    engine.plan();
+    CHECK(engine.view(kA).last_step == StepNumber{step});
+    if (engine.in_flight() > 1) engine.finish_step();
+  }
+}
+
 }  // namespace
 }  // namespace pinfold::test

@@ -2,6 +2,8 @@
 // counts. Passes are counted from zero, steps from one.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "tests/unit/scheduler/harness.h"
 
 namespace pinfold::test {
@@ -37,6 +39,7 @@ TEST_CASE("preemption (O6, case B45): of two that each hold half, the older wins
   CHECK(engine.stats().preemptions == 1);
   CHECK(engine.stats().self_preemptions == 0);
   CHECK(engine.stats().recomputed_rows == 8);
+  CHECK(engine.stats().answered_ok == 2);  // of requests: B's second admission is no further one
   CHECK(engine.last_end().preemptions == 1);
   CHECK(engine.is_drained());
 }
@@ -119,6 +122,7 @@ TEST_CASE(
   CHECK(engine.ends() == "0 limit 8");
   engine.plan();
   CHECK(engine.chunks() == "1[0,8)!");
+  CHECK(engine.last_plan().chunks[0].tokens_before == TokenCount(5));
   CHECK(engine.stats().recomputed_rows == 7);  // by high-water mark: row 7 is new
   engine.finish_step();
   CHECK(engine.emitted(kB) == 6);
@@ -248,6 +252,17 @@ TEST_CASE("preemption (decision 4): a limit reached by a late token ends a reque
   engine.drain();
   CHECK(engine.ends() == "1 limit 5; 0 limit 8");
   CHECK(engine.stats().recomputed_rows == 0);
+  CHECK(engine.is_drained());
+}
+
+TEST_CASE("preemption (decision 2): whoever ends by a late token ends ahead of those that run") {
+  // Ends go in join order; B, preempted, has none any more: its blocks are the older release.
+  Engine engine = two_at_the_brink(hidden(4, 100), hidden(4, 100));
+  engine.plan();
+  CHECK(engine.running() == "[0]");
+  CHECK(engine.waiting() == "[1]");
+  engine.finish_step({stops(kA), stops(kB)});
+  CHECK(engine.ends() == "1 stop 5; 0 stop 5");
   CHECK(engine.is_drained());
 }
 
@@ -391,6 +406,26 @@ TEST_CASE("preemption: a victim inside its prompt starts over with the same prom
   CHECK(engine.ends() == "0 limit 3; 1 limit 1");
   CHECK(engine.stats().recomputed_rows == 4);
   CHECK(engine.steps_planned() == 6);
+}
+
+TEST_CASE("preemption: a request that waits for blocks in two of its lives is told so in both") {
+  // U = 4, B = 4: A(4) and B(12) take all blocks in step 1, and C(4) is refused. B ends; C joins in step 2
+  // and is preempted in step 6 by A's row 8, with 8 known tokens: two blocks, of which one is free in
+  // steps 7 and 8. The journal says so once a life: the cause changed in between.
+  Engine engine(engine_with(4, 4));
+  engine.add(kA, known(4, 8));
+  engine.add(kB, known(12, 1));
+  engine.add(kC, known(4, 8));
+  engine.steps(8);
+  CHECK(engine.ends() == "1 limit 1; 0 limit 8");
+  CHECK(engine.stats().preemptions == 1);
+  const std::vector<Record> records = engine.records();
+  const unsigned refused =
+      static_cast<unsigned>(Answer::kLater) | static_cast<unsigned>(Cause::kBlocks) << 8;
+  CHECK(std::count_if(records.begin(), records.end(), [&](const Record& record) {
+          return record.verb == Verb::kAnswer && record.detail == refused;
+        }) == 2);
+  CHECK(engine.stats().later_blocks == 1);  // of requests
 }
 
 }  // namespace

@@ -411,5 +411,24 @@ TEST_CASE("prefix: keys that do not reach the tail, or a tail at a block's end, 
   CHECK(add(2, 8) == "prefix");
 }
 
+TEST_CASE("prefix: a tail is found behind all of its blocks, not behind fewer") {
+  // A's tail, positions 4 and 5, has the key that B gives its positions 12 and 13; B shares A's first block
+  // and no more.
+  SchedulerOptions options = engine_with(10, 4);
+  options.reuse = Switch::kOn;
+  Engine engine(options);
+  Text of_a(1, 1, 6);
+  Text of_b(1, 3, 14);
+  of_b.tail = of_a.tail;
+  engine.add(kA, known(6, 1), of_a);
+  engine.drain();
+  engine.add(kB, known(15, 1), of_b);
+  engine.plan();
+  CHECK(engine.chunks() == "1[4,15)!");
+  CHECK(engine.copies() == "");
+  engine.finish_step();
+  CHECK(engine.is_drained());
+}
+
 }  // namespace
 }  // namespace pinfold::test

@@ -197,5 +197,21 @@ TEST_CASE("queue order (decision 2): two ends of one result come in join order")
   CHECK(engine.scheduler().pools().blocks().free_list().back() == BlockId{2});
 }
 
+TEST_CASE("queue order: ids are found by number after thousands have come and gone") {
+  // Always one that lives, so that the window of ids moves on rather than starting anew.
+  Scheduler scheduler(engine_with(10, 4));
+  StepPlan plan;
+  scheduler.add(SequenceId{0}, known(1, 3));
+  for (std::uint32_t id = 1; id <= 3000; ++id) {
+    scheduler.add(SequenceId{id}, known(id % 4 + 1, 3));
+    scheduler.plan_step(plan);
+    scheduler.on_step_complete({plan.step, false, nullptr, 0});
+    REQUIRE(scheduler.unfinished() > 0);
+    REQUIRE(scheduler.view(SequenceId{id}).prompt_end == TokenCount(id % 4 + 1));
+  }
+  CHECK_FALSE(scheduler.knows(SequenceId{2990}));
+  scheduler.audit();
+}
+
 }  // namespace
 }  // namespace pinfold::test

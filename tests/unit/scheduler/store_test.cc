@@ -3,6 +3,8 @@
 // boundaries at multiples of 8, keys as in prefix_hits_test.cc.
 #include <doctest/doctest.h>
 
+#include <cstring>
+
 #include "tests/unit/broken_rule.h"
 #include "tests/unit/pool/id_lists.h"
 #include "tests/unit/scheduler/harness.h"
@@ -204,7 +206,13 @@ TEST_CASE("store: a save that is given up leaves nothing that could be found") {
   Engine engine(store_with(4, 8));
   engine.add(kA, known(9, 1), Text(1, 2));
   engine.drain();
+  const std::size_t before = engine.records().size();
   engine.lose_save();
+  const Record told = engine.records()[before];
+  CHECK(told.verb == Verb::kPassed);
+  CHECK(told.detail == 1);  // it will never be carried out
+  CHECK(told.count == index_of(Lane::kDeviceToHost));
+  CHECK(told.aux == 1);
   CHECK(engine.stats().saves_lost == 2);
   CHECK(engine.idle_blocks() == "[2, 1]");
   CHECK(host_idle(engine) == "[]");
@@ -351,6 +359,42 @@ TEST_CASE("store with state: a failed step's copies keep no state, and a busy bu
   CHECK(engine.saves() == "3: state 1>2");
 }
 
+TEST_CASE("store with state: the end of a block's save leaves the state's save under way") {
+  // Content 4 has a block and, behind it, the state of row 16: two saves, of which the first has ended.
+  Engine engine(states_with(12, 2, 8, 4));
+  engine.add(kA, known(17, 1), Text(1, 4));
+  engine.drain();
+  CHECK(engine.saves() == "1: block 1>1 2>2 3>3 4>4 2: state 1>1");
+  engine.pass_save();
+  engine.add(kB, known(17, 1), Text(1, 4));  // no state can be found yet: it computes all rows
+  engine.plan();
+  CHECK(engine.chunks() == "1[0,17)!");  // and is not cut where a state is on its way already
+  engine.finish_step();
+  engine.pass_save();
+  CHECK(engine.stats().saved_states == 1);
+  CHECK(engine.is_drained());
+}
+
+TEST_CASE(
+    "store with state: a host state that gives way is written down as one, a refused one counted") {
+  Engine engine(states_with(10, 1, 8, 1));
+  for (const std::uint32_t text : {1u, 2u, 3u}) {
+    engine.add(SequenceId{text}, known(9, 1), Text(text, 2));
+    engine.drain();
+    engine.pass_save();
+    if (text < 2)
+      engine.pass_save();  // the second text's state stays under way: it fills the only place
+  }
+  const std::vector<Record> records = engine.records();
+  std::string evicted;
+  for (const Record& record : records) {
+    if (record.verb == Verb::kEvict) evicted += std::string(name_of(record.pool)) + "; ";
+  }
+  CHECK(evicted == "host state; ");
+  CHECK(engine.stats().host_evicted == 1);
+  CHECK(engine.stats().saves_refused == 1);
+}
+
 TEST_CASE("store: what a load brought can be found at once, before its request has run") {
   Engine engine(store_with(8, 8));
   save_and_forget(engine);
@@ -426,6 +470,66 @@ TEST_CASE("store with state: a steady row saves the state of the boundary that i
   engine.drain();
 }
 
+TEST_CASE(
+    "store with state: under drafts in flight nobody knows what the slot holds, so no state is "
+    "saved") {
+  // Overlap 1: the row of position 6 and its draft are in flight, so C + F is the boundary 8; but one of
+  // the two tokens is rejected: the slot never holds the state of exactly 8 rows ahead of a step.
+  SchedulerOptions options = states_with(10, 1, 8, 4);
+  options.overlap = 1;
+  options.draft_ids = 2;
+  Engine engine(options);
+  engine.add(kA, known(6, 8, 1), Text(1, 2));
+  engine.step();
+  engine.step();
+  CHECK(engine.counts(kA) == "H 7 C 6 F 2");
+  engine.plan();
+  CHECK(engine.stages().empty());
+  engine.finish_step({yields(kA, 1)});
+  CHECK(engine.counts(kA) == "H 8 C 7 F 2");
+  engine.drain();
+}
+
+TEST_CASE("store with state: a fork's slot is not staged in the step whose copies fill it") {
+  // A stage runs behind every step before, but not behind the copies of its own (StepPlan::stages). A
+  // names no contents; B, its fork at the boundary 8, does: slot 2 is cloned in this step.
+  Engine engine(states_with(10, 2, 8, 4));
+  engine.add(kA, known(8, 3));
+  engine.step();
+  engine.fork(kA, kB, known(9, 2), Text(1, 2));
+  engine.plan();
+  CHECK(engine.copies() == "slot 1>2");
+  CHECK(engine.chunks() == "1[8,9)!");
+  CHECK(engine.stages().empty());
+  engine.finish_step();
+  engine.drain();
+}
+
+TEST_CASE("store with state: one event that passes blocks and a state names each with its pool") {
+  // Ticket 1 saves four blocks, ticket 2 the state of row 16; the lane reports 2 alone.
+  Scheduler scheduler(states_with(10, 1, 8, 4));
+  scheduler.journal().set_enabled(true);
+  StepPlan plan;
+  scheduler.add(kA, known(17, 1), Text(1, 4));
+  while (scheduler.unfinished() > 0) {
+    scheduler.plan_step(plan);
+    scheduler.on_step_complete({plan.step, false, nullptr, 0});
+  }
+  scheduler.journal().clear();
+  scheduler.on_passed(Lane::kDeviceToHost, Ticket{2});
+  std::string stored;
+  const std::span<const std::byte> bytes = scheduler.journal().unread();
+  for (std::size_t at = 0; at < bytes.size();) {
+    Record record{};
+    std::memcpy(&record, &bytes[at], sizeof record);
+    std::vector<BlockId> ids(ids_after(record));
+    if (!ids.empty()) std::memcpy(ids.data(), &bytes[at + sizeof record], 4 * ids.size());
+    at += sizeof record + 4 * ids.size();
+    if (record.verb == Verb::kStored) stored += name_of(record.pool) + text(ids);
+  }
+  CHECK(stored == "host block[1, 2, 3, 4]host state[1]");
+}
+
 TEST_CASE("store: a block with as many owners as an id can count is not saved") {
   SchedulerOptions options = store_with(7, 8);
   options.store_interval = TokenCount(4);
@@ -448,6 +552,75 @@ TEST_CASE("store: a block with as many owners as an id can count is not saved") 
   CHECK(scheduler.stats().saves_refused == 1);
   CHECK(scheduler.transfers().empty());
   scheduler.audit();
+}
+
+TEST_CASE("store (state hash): sees that a request will not load again what it lost") {
+  // Blocks come back in the order in which they were taken, so that a lost load leaves no other trace. D
+  // computes all nine rows or loads eight, and yields four tokens either way before C's third block
+  // preempts it. Once E has evicted its rows, it computes them or loads them.
+  SchedulerOptions options = store_with(5, 8);
+  options.release_order = ReleaseOrder::kForward;
+  Engine lost(options);
+  Engine loaded(options);
+  for (Engine* engine : {&lost, &loaded}) {
+    save_and_forget(*engine);
+    engine->add(kC, known(4, 12));
+    engine->add(kD, with_priority(known(9, 9), 1), Text(1, 2));
+    engine->step();
+    CHECK(engine->phase(kD) == "loading");
+    engine == &lost ? engine->lose_load() : engine->pass_load();
+    engine->step();
+    CHECK(engine->chunks() == (engine == &lost ? "3[0,9)!" : "3[8,9)!"));
+    engine->steps(4);
+    CHECK(engine->waiting() == "[3]");
+    CHECK(engine->counts(kD) == "H 13 C 0 F 0");
+  }
+  CHECK(lost.hash() != loaded.hash());
+  for (Engine* engine : {&lost, &loaded}) {
+    engine->abort(kC);
+    engine->add(kE, known(20, 1));
+    engine->step();
+    engine->plan();
+    CHECK(engine->chunks() == (engine == &lost ? "3[0,13)!" : ""));
+    CHECK(engine->loads().empty() == (engine == &lost));
+  }
+}
+
+TEST_CASE("store (state hash): sees whose copy buffer is busy") {
+  // Five blocks handed back as they were taken, two slots. A request that takes all that is free leaves
+  // nothing but the slots' order changed: so A saves its state out of slot 1 or slot 2, and the free list is
+  // [2, 1] both times. The next one takes slot 2, and saves a state or cannot.
+  SchedulerOptions options = states_with(5, 2, 8, 4);
+  options.release_order = ReleaseOrder::kForward;
+  Engine first(options);
+  Engine second(options);
+  for (Engine* engine : {&first, &second}) {
+    std::uint32_t id = 0;
+    const auto turn_slots = [&] {
+      engine->add(SequenceId{id++}, known(4 * engine->available(), 1));
+      engine->step();
+    };
+    turn_slots();
+    if (engine == &first) turn_slots();
+    engine->add(SequenceId{id++}, known(9, 1), Text(1, 2));
+    engine->step();
+    engine->plan();
+    CHECK(engine->stages() == (engine == &first ? "slot 1>1:8" : "slot 2>1:8"));
+    engine->finish_step();
+    if (engine == &second) turn_slots();
+    CHECK(engine->free_slots() == "[2, 1]");
+    CHECK(engine->free_blocks() == "[4, 5, 3]");
+    CHECK(engine->saves() ==
+          (engine == &first ? "1: block 1>1 2>2 2: state 1>1" : "1: block 1>1 2>2 2: state 2>1"));
+  }
+  CHECK(first.hash() != second.hash());
+  for (Engine* engine : {&first, &second}) {
+    engine->add(kE, known(9, 1), Text(2, 2));
+    engine->step();
+    engine->plan();
+    CHECK(engine->stages() == (engine == &first ? "slot 2>2:8" : ""));
+    engine->finish_step();
+  }
 }
 
 TEST_CASE("store: impossible settings and tickets are refused") {
