@@ -88,4 +88,12 @@ void JsonWriter::open(char bracket, char closing) {
   open_.push_back(Level{closing, true});
 }
 
+std::string json_string(std::string_view text) {
+  JsonWriter json;
+  json.string(text);
+  std::string line = json.finish();
+  line.pop_back();  // the document's newline
+  return line;
+}
+
 }  // namespace pinfold::sim

@@ -43,4 +43,7 @@ class JsonWriter {
   bool after_key_ = false;
 };
 
+/// A text as JSON writes it, with its quotes: for lines that are put together by hand.
+std::string json_string(std::string_view text);
+
 }  // namespace pinfold::sim

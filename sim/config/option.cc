@@ -482,14 +482,6 @@ std::string words_of(const ChoiceOption& choice) {
   return text;
 }
 
-std::string json_string(const std::string& text) {
-  JsonWriter json;
-  json.string(text);
-  std::string line = json.finish();
-  line.pop_back();  // the document's newline
-  return line;
-}
-
 /// `std::visit` with one lambda a kind.
 template <class... Functions>
 struct Overloaded : Functions... {

@@ -8,6 +8,7 @@
 
 #include "sim/config/decimal_text.h"
 #include "sim/config/json_object.h"
+#include "sim/config/json_writer.h"
 #include "sim/config/option.h"
 #include "sim/config/parse.h"
 #include "sim/trace/closest_word.h"
@@ -434,24 +435,11 @@ Outcome<Scenario> read_scenario(const std::string& path, std::span<const std::st
 
 namespace {
 
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      out += ' ';
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
-
 /// An object's members as they come.
 class Members {
  public:
   void add(std::string_view key, const std::string& value) {
-    text_ += fmt::format("{}{}: {}", text_.empty() ? "" : ", ", quoted(key), value);
+    text_ += fmt::format("{}{}: {}", text_.empty() ? "" : ", ", json_string(key), value);
   }
   std::string object() const { return "{" + text_ + "}"; }
   bool empty() const { return text_.empty(); }
@@ -487,7 +475,7 @@ std::string config_text(const RunConfig& config) {
 std::string request_text(const Scenario& scenario, const ScenarioRequest& asked) {
   const TraceRequest& request = asked.request;
   Members members;
-  members.add("name", quoted(asked.name));
+  members.add("name", json_string(asked.name));
   const auto milliseconds = [](std::int64_t ns) {
     return decimal_text(
         {static_cast<std::uint64_t>(ns), static_cast<std::uint64_t>(kNanosecondsPerMillisecond)});
@@ -509,7 +497,7 @@ std::string request_text(const Scenario& scenario, const ScenarioRequest& asked)
     members.add("prefix_ids", fmt::format("[{}]", fmt::join(request.prefix_ids, ", ")));
   }
   if (request.fork_of != kNoRequest) {
-    members.add("fork_of", quoted(scenario.requests[request.fork_of].name));
+    members.add("fork_of", json_string(scenario.requests[request.fork_of].name));
     members.add("fork_at", std::to_string(request.fork_at));
   }
   if (request.abort_ns != kNeverNs) members.add("abort_at_ms", milliseconds(request.abort_ns));
@@ -519,13 +507,14 @@ std::string request_text(const Scenario& scenario, const ScenarioRequest& asked)
 std::string explore_text(const Scenario& scenario) {
   const ExploreOptions& explore = scenario.explore;
   Members members;
-  if (explore.arrivals == Freedom::kAny) members.add("arrivals", quoted("any order"));
-  if (explore.stops == Freedom::kAny) members.add("stops", quoted("any"));
-  if (explore.rejections == Freedom::kAny) members.add("rejections", quoted("any"));
-  if (explore.abort_any) members.add("aborts", quoted("any"));
+  if (explore.arrivals == Freedom::kAny) members.add("arrivals", json_string("any order"));
+  if (explore.stops == Freedom::kAny) members.add("stops", json_string("any"));
+  if (explore.rejections == Freedom::kAny) members.add("rejections", json_string("any"));
+  if (explore.abort_any) members.add("aborts", json_string("any"));
   if (!explore.aborts.empty()) {
     std::vector<std::string> names;
-    for (const std::size_t n : explore.aborts) names.push_back(quoted(scenario.requests[n].name));
+    for (const std::size_t n : explore.aborts)
+      names.push_back(json_string(scenario.requests[n].name));
     members.add("aborts", fmt::format("[{}]", fmt::join(names, ", ")));
   }
   if (!explore.faults.empty()) {
@@ -542,10 +531,10 @@ std::string explore_text(const Scenario& scenario) {
 
 std::string scenario_text(const Scenario& scenario) {
   Members members;
-  members.add("story", quoted(scenario.story));
+  members.add("story", json_string(scenario.story));
   if (!scenario.sources.empty()) {
     std::vector<std::string> sources;
-    for (const std::string& source : scenario.sources) sources.push_back(quoted(source));
+    for (const std::string& source : scenario.sources) sources.push_back(json_string(source));
     members.add("source", fmt::format("[{}]", fmt::join(sources, ", ")));
   }
   members.add("config", config_text(scenario.config));
@@ -558,7 +547,7 @@ std::string scenario_text(const Scenario& scenario) {
     std::vector<std::string> faults;
     for (const Fault& fault : scenario.faults) {
       Members one;
-      one.add("kind", quoted(name_of(fault.kind)));
+      one.add("kind", json_string(name_of(fault.kind)));
       one.add("step", std::to_string(fault.step));
       if (fault.kind == FaultKind::kCopyDelay) {
         one.add("delay_ms", decimal_text({static_cast<std::uint64_t>(fault.delay_ns),

@@ -13,14 +13,6 @@
 namespace pinfold::sim {
 namespace {
 
-std::string json_string(std::string_view text) {
-  JsonWriter writer;
-  writer.string(text);
-  std::string out = writer.finish();
-  while (!out.empty() && out.back() == '\n') out.pop_back();
-  return out;
-}
-
 bool has_choice(EventKind kind) {
   return kind == EventKind::kRun || kind == EventKind::kResult || kind == EventKind::kLose;
 }

@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "sim/config/json_reader.h"
+#include "sim/config/json_writer.h"
 #include "sim/record/journal_scan.h"
 #include "sim/trace/closest_word.h"
 
@@ -58,7 +59,7 @@ void JournalWriter::header(const JournalHeader& header) {
   text_ += fmt::format(
       R"({{"pinfold_journal": 1, "block_size": {}, "num_blocks": {}, "num_state_slots": {}, )"
       R"("num_draft_slots": {}, "release_order": "{}", "free_order": "{}", "fence": "{}", )"
-      R"("copy_lane": "{}", {}{}"made_by": "{}", "workload": "{}"}})"
+      R"("copy_lane": "{}", {}{}"made_by": {}, "workload": {}}})"
       "\n",
       header.block_size, header.block_ids, header.state_ids, header.draft_ids,
       kReleaseOrders[index(header.release_order)], kFreeOrders[index(header.free_order)],
@@ -67,7 +68,7 @@ void JournalWriter::header(const JournalHeader& header) {
       header.host_block_ids > 1 ? fmt::format(R"("num_host_blocks": {}, "num_host_states": {}, )",
                                               header.host_block_ids, header.host_state_ids)
                                 : "",
-      header.made_by, header.workload);
+      json_string(header.made_by), json_string(header.workload));
 }
 
 void JournalWriter::record(const Record& record, const std::byte* ids) {

@@ -76,6 +76,24 @@ TEST_CASE("journal scan: what the writer writes is read as the JSON reader reads
   }
 }
 
+TEST_CASE("journal header: a text may hold anything that JSON can say") {
+  JournalHeader header;
+  header.block_size = 2;
+  header.block_ids = 3;
+  header.made_by = "a \"quoted\" name\\";
+  header.workload = "a tab\t, a line\n, a control character \x04 and \xC3\xA9";
+  std::ostringstream out;
+  JournalWriter writer(out);
+  writer.header(header);
+  writer.end({});
+  const std::string text = out.str();
+  JournalReader reader(text, "t.jsonl");
+  const auto read = reader.header();
+  REQUIRE_MESSAGE(bool(read), (read ? "" : describe(read.error())));
+  CHECK(read.value().made_by == header.made_by);
+  CHECK(read.value().workload == header.workload);
+}
+
 TEST_CASE("journal scan: every other form is left to the JSON reader") {
   const std::string good = R"({"event": "release", "sequence": 3, "aux": 7, "ids": [1, 2]})";
   Record record{};
