@@ -228,8 +228,10 @@ def test_other_threads_run_meanwhile():
 
 
 def test_ctrl_c_ends_a_run():
-    # A loop without bytecode: nobody but the run itself looks at signals, and it would go on for ever.
-    code = ("import collections, itertools, sys; sys.path[:0] = [%r]\n"
+    # A loop without bytecode: nobody but the run itself looks at signals, and it would go on for ever. What a shell
+    # starts in the background ignores SIGINT, and Python leaves it so.
+    code = ("import collections, itertools, signal, sys; sys.path[:0] = [%r]\n"
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             "import package_test, pinfold\n"
             "run = (package_test.long_trace()._core, pinfold.Config()._core, False, True, None, None, None)\n"
             "print('running', flush=True)\n"
