@@ -90,7 +90,7 @@ def offered_rate(suite):
 
 
 def part_of_a_trace(suite):
-    """The runs are those of the part that the flags leave, and progress is told on a terminal alone."""
+    """The runs are those of the part that the flags leave; a pipe is told no progress."""
     part = ["--limit", "200", "--start", "2"]
     found, said = capacity(suite, "--slo", "p99_ttft_ms<=600", *part)
     alone = json.loads(suite.run("run", "head.csv", *part, "--set", BASE[0], "--set", BASE[1], "--set",

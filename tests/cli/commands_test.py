@@ -384,6 +384,9 @@ def streams(suite):
     slow = on_terminal(suite, "run", CONVERSATION, "--fast-path", "off", "--shadow", "on", "--audit", "20")
     suite.check("progress says how long a slow run will take", b" s left" in slow, str(slow[-200:]))
     suite.check("no progress with -q", on_terminal(suite, "run", CONVERSATION, "-q") == b"")
+    search = ["capacity", CONVERSATION, "--limit", "300", "--slo", "p99_ttft_ms<=500"]
+    suite.check("capacity tells of its runs on a terminal", b" runs ended" in on_terminal(suite, *search))
+    suite.check("and not with -q", on_terminal(suite, *search, "-q") == b"")
     suite.check("no colours", b"\x1b" not in on_terminal(suite, "run", CONVERSATION))
 
 
